@@ -13,7 +13,7 @@ impl<C: Contents> Drive<C> {
     pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
         let flash = FlashArray::of(drive);
         let backends = DriveBackends::new(drive, flash.clone(), domains.len());
-        let controller = Controller::new(drive, flash, domains.len(), backends.uses_idle_dies());
+        let controller = Controller::new(drive, flash, domains.len(), backends.uses_idle_time());
         let mut this = Drive { controller, backends };
         for domain in domains {
             this.backends.ftl.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);

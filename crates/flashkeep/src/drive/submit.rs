@@ -60,13 +60,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
         if !self.backends.power.is_kept() || self.backends.ftl.is_physical() {
             return;
         }
+        let last = self.controller.queues.last_number();
         match usize::from(backend.0).checked_sub(self.backends.ftl.count()) {
             Some(memory) => self.backends.nvrams[memory].poison(page.low()),
-            None => self.backends.power.note_trim(
-                usize::from(backend.0),
-                page.low(),
-                self.controller.queues.last_number(),
-            ),
+            None => self.backends.power.note_trim(usize::from(backend.0), page.low(), last),
         }
     }
 

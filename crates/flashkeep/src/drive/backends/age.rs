@@ -4,11 +4,11 @@
 
 use super::backend::Ftl;
 use super::created::Created;
-use super::{DriveBackends, Immediate, Power, Slots, Translation};
+use super::{DriveBackends, Gc, Immediate, Power, Slots, Translation};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents, Page};
-use crate::flash::{PlaneId, Pools, Ppn};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
 use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
 use flashkeep_trace::random::Random;
@@ -94,6 +94,46 @@ impl<C: Contents> Translation<C> {
     }
 }
 
+impl Gc {
+    /// The blocks of each plane of a backend in steady state, in the order in which they were filled; nothing in them is
+    /// valid yet.
+    fn steady_blocks<C: Contents>(
+        &self,
+        backend: usize,
+        wander: bool,
+        random: &mut Random,
+        ftl: &mut Translation<C>,
+    ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
+        let planes = ftl.planes_of(backend);
+        let (geometry, pages) = (ftl.blocks.geometry(), ftl.backends[backend].pages);
+        let units = SteadyUnits {
+            units: geometry.blocks,
+            pages: geometry.pages,
+            worth: u32::from(ftl.blocks.worth()),
+            below: self.thresholds.below,
+            enough: self.enough.next_multiple_of(geometry.pages),
+            valid: f64::from(pages) / planes.len() as f64,
+        };
+        let state = self.chooser.steady_state(&units).expect("checked when the drive was resolved");
+        let steady = SteadyPlanes { units, state, places: geometry.word_line };
+        let valid = SteadyPlanes::valid(u64::from(pages), planes.len(), wander, random);
+        let mut of_plane = |plane, valid| {
+            let mut blocks = Vec::new();
+            for aged in steady.blocks(valid, random) {
+                let block = match aged.written == ftl.blocks.geometry().pages {
+                    true => ftl.blocks.age(plane, aged.written),
+                    false => ftl.blocks.age_open(plane, aged.written),
+                };
+                let first = ftl.blocks.geometry().ppn(plane, block, 0);
+                let from = random.below(u64::from(ftl.blocks.geometry().pages)) as u32;
+                blocks.push(BlockSlots { first, aged, from });
+            }
+            (plane, blocks)
+        };
+        planes.into_iter().zip(valid).map(|(plane, valid)| of_plane(plane, valid)).collect()
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// The planes of a backend are in steady state: a slot for each of its pages.
     pub(in crate::drive) fn begin_steady(
@@ -104,7 +144,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         initial.skip_backend();
         self.immediate.slots.created.push(None);
-        for (plane, blocks) in self.steady_blocks(backend, false, random) {
+        for (plane, blocks) in self.gc.steady_blocks(backend, false, random, &mut self.ftl) {
             let mut slots = blocks;
             slots.retain(|block| block.aged.valid > 0);
             slots.reverse();
@@ -120,7 +160,7 @@ impl<C: Contents> DriveBackends<C> {
         initial: &mut SteadyPlaces,
         random: &mut Random,
     ) {
-        let all = self.steady_blocks(backend, true, random);
+        let all = self.gc.steady_blocks(backend, true, random, &mut self.ftl);
         initial.add_backend(self.ftl.backends[backend].pages, random);
         for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
             let full = aged.written == self.flash.geometry.pages;
@@ -132,59 +172,12 @@ impl<C: Contents> DriveBackends<C> {
         self.immediate.slots.left += u64::from(pages);
     }
 
-    /// The blocks of each plane of a backend in steady state, in the order in which they were filled; nothing in them is
-    /// valid yet.
-    fn steady_blocks(
-        &mut self,
-        backend: usize,
-        wander: bool,
-        random: &mut Random,
-    ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
-        let planes = self.ftl.planes_of(backend);
-        let steady = self.steady_planes(backend, planes.len());
-        let pages = u64::from(self.ftl.backends[backend].pages);
-        let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
-        let mut of_plane = |plane, valid| {
-            let mut blocks = Vec::new();
-            for aged in steady.blocks(valid, random) {
-                let block = match aged.written == self.flash.geometry.pages {
-                    true => self.ftl.blocks.age(plane, aged.written),
-                    false => self.ftl.blocks.age_open(plane, aged.written),
-                };
-                let first = self.flash.geometry.ppn(plane, block, 0);
-                let from = random.below(u64::from(self.flash.geometry.pages)) as u32;
-                blocks.push(BlockSlots { first, aged, from });
-            }
-            (plane, blocks)
-        };
-        planes.into_iter().zip(valid).map(|(plane, valid)| of_plane(plane, valid)).collect()
-    }
-
     pub(in crate::drive) fn set_initial(&mut self, initial: SteadyPlaces) {
         if self.immediate.slots.created.iter().any(Option::is_some) {
             let initial = InitialPlaces::Steady(Arc::new(initial));
             self.ftl.maps.set_initial(initial.clone());
             self.ftl.blocks.set_initial(initial);
         }
-    }
-
-    fn steady_planes(&self, backend: usize, planes: usize) -> SteadyPlanes {
-        let geometry = &self.flash.geometry;
-        let below = self.gc.thresholds.below;
-        let enough = match self.flash.pools == Pools::PLANES {
-            true => 0,
-            false => (below + geometry.pages).next_multiple_of(geometry.pages),
-        };
-        let units = SteadyUnits {
-            units: geometry.blocks,
-            pages: geometry.pages,
-            worth: u32::from(self.ftl.blocks.worth()),
-            below,
-            enough,
-            valid: f64::from(self.ftl.backends[backend].pages) / planes as f64,
-        };
-        let state = self.gc.chooser.steady_state(&units).expect("checked when the drive was resolved");
-        SteadyPlanes { units, state, places: geometry.word_line }
     }
 
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.

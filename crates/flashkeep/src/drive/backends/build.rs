@@ -1,9 +1,8 @@
 //! Builds the backends, die queues and write queues of a resolved drive.
 
 use super::backend::{DieQueue, FlashBackendKind, Ftl};
-use super::maintenance::Maintenance;
 use super::parts::Parts;
-use super::{DriveBackends, DriveHealth, Gc, Immediate, Packing, Power, SlcPolicy, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Immediate, Maintenance, Packing, Power, SlcPolicy, Translation};
 use crate::drive::controller::{Controller, Programs};
 use crate::drive::{DriveLife, Parameters};
 use crate::engine::Contents;
@@ -124,7 +123,7 @@ impl<C: Contents> DriveBackends<C> {
         DriveBackends {
             packing: Packing::new(drive, geometry, count),
             parts: Parts::default(),
-            gc: Gc::new(drive, geometry),
+            gc: Gc::new(drive, &flash),
             slc: SlcPolicy::new(drive, geometry),
             ftl,
             immediate: Immediate::default(),
@@ -134,11 +133,6 @@ impl<C: Contents> DriveBackends<C> {
             maintenance: Maintenance::of(geometry),
             flash,
         }
-    }
-
-    /// Whether the drive uses the idle time of dies.
-    pub(in crate::drive) fn uses_idle_dies(&self) -> bool {
-        self.gc.is_soft() || self.slc.uses_idle_time()
     }
 
     /// Determines whether programs take the fast path. Later failures do not change it.

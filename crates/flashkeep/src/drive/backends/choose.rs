@@ -1,11 +1,71 @@
 //! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
-use super::DriveBackends;
+use super::{DriveBackends, Gc, Translation};
 use crate::blocks::Collection;
 use crate::drive::controller::{Controller, Next};
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
 use crate::kernel::SimTime;
+
+impl Gc {
+    /// The collection of the block to reclaim.
+    pub(super) fn choose<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        ftl: &mut Translation<C>,
+    ) -> Option<Collection> {
+        let chosen = self.chooser.choose(&ftl.blocks.of_plane(plane));
+        if let Some((block, _)) = chosen {
+            ftl.blocks.choose_victim(plane, block);
+        }
+        chosen.map(Collection::of)
+    }
+
+    /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
+    pub(super) fn migrate<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        worn: u32,
+        cold: Collection,
+        ftl: &mut Translation<C>,
+        controller: &mut Controller<C>,
+    ) {
+        ftl.blocks.hold(plane, worn);
+        ftl.blocks.choose_victim(plane, cold.victim);
+        self.collections[plane.0 as usize].under_way = Some(cold);
+        if self.notices.leaving {
+            ftl.tell_leaving(plane, cold.victim, controller);
+        }
+    }
+
+    /// Whether the victim of a plane is a block of translation pages.
+    fn collects_tables<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        let victim = self.collections[plane.0 as usize].victim().filter(|_| self.notices.moves);
+        let first = |block| ftl.blocks.owner(ftl.blocks.geometry().ppn(plane, block, 0));
+        victim.is_some_and(|block| ftl.streams.of_table(first(block)).is_some())
+    }
+
+    /// The victim of a plane's collection, or the one that its next collection would have.
+    pub(super) fn next_victim_of<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Option<u32> {
+        let under_way = self.collections[plane.0 as usize].victim();
+        // Folding gives way to garbage collection.
+        under_way
+            .filter(|_| !self.folds(plane))
+            .or_else(|| self.chooser.proposed(&ftl.blocks.of_plane(plane)))
+    }
+
+    /// The cause of moves and erase of a plane's victim.
+    pub(in crate::drive) fn moves_because<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Cause {
+        if self.folds(plane) {
+            return Cause::Fold;
+        }
+        let collection = self.collections[plane.0 as usize].under_way;
+        match collection.map_or(Cause::Gc, |collection| collection.cause()) {
+            Cause::Gc if self.collects_tables(plane, ftl) => Cause::Metadata,
+            cause => cause,
+        }
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Whether GC gains anything in a plane.
@@ -22,60 +82,8 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The victim of a plane, if its collection gains something.
     fn garbage_of(&self, plane: PlaneId) -> Option<u32> {
-        self.next_victim_of(plane).filter(|&victim| !self.health.damaged || !self.ftl.is_stuck(plane, victim))
-    }
-
-    /// The victim of a plane's collection, or the one that its next collection would have.
-    pub(super) fn next_victim_of(&self, plane: PlaneId) -> Option<u32> {
-        let under_way = self.gc.collections[plane.0 as usize].victim();
-        // Folding gives way to garbage collection.
-        under_way
-            .filter(|_| !self.folds(plane))
-            .or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
-    }
-
-    /// The collection of the block to reclaim.
-    pub(super) fn choose(&mut self, plane: PlaneId) -> Option<Collection> {
-        let chosen = self.gc.chooser.choose(&self.ftl.blocks.of_plane(plane));
-        if let Some((block, _)) = chosen {
-            self.ftl.blocks.choose_victim(plane, block);
-        }
-        chosen.map(Collection::of)
-    }
-
-    /// The cause of moves and erase of a plane's victim.
-    pub(in crate::drive) fn moves_because(&self, plane: PlaneId) -> Cause {
-        if self.folds(plane) {
-            return Cause::Fold;
-        }
-        let collection = self.gc.collections[plane.0 as usize].under_way;
-        match collection.map_or(Cause::Gc, |collection| collection.cause()) {
-            Cause::Gc if self.collects_tables(plane) => Cause::Metadata,
-            cause => cause,
-        }
-    }
-
-    /// Whether the victim of a plane is a block of translation pages.
-    fn collects_tables(&self, plane: PlaneId) -> bool {
-        let victim = self.gc.collections[plane.0 as usize].victim().filter(|_| self.gc.notices.moves);
-        let first = |block| self.ftl.blocks.owner(self.flash.geometry.ppn(plane, block, 0));
-        victim.is_some_and(|block| self.ftl.streams.of_table(first(block)).is_some())
-    }
-
-    /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
-    pub(super) fn migrate(
-        &mut self,
-        plane: PlaneId,
-        worn: u32,
-        cold: Collection,
-        controller: &mut Controller<C>,
-    ) {
-        self.ftl.blocks.hold(plane, worn);
-        self.ftl.blocks.choose_victim(plane, cold.victim);
-        self.gc.collections[plane.0 as usize].under_way = Some(cold);
-        if self.gc.notices.leaving {
-            self.ftl.tell_leaving(plane, cold.victim, controller);
-        }
+        let victim = self.gc.next_victim_of(plane, &self.ftl);
+        victim.filter(|&victim| !self.health.damaged || !self.ftl.is_stuck(plane, victim))
     }
 
     /// No write can start now: when that may change without another event.
@@ -87,7 +95,9 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> Next {
         let until = if self.ftl.physical {
-            self.power.look_again_at(now, controller)
+            // A write may wait for programs of others.
+            let waits = self.power.is_kept() && controller.queues.are_waiting();
+            waits.then(|| now + self.flash.timing.slowest_read().sense)
         } else if self.packing.active {
             self.gathered_at(channel, controller)
         } else {

@@ -8,7 +8,7 @@ use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::{Controller, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Contents, Done, Page};
-use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
+use crate::flash::{MultiPlane, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
 
@@ -92,6 +92,37 @@ impl Gc {
             controller.dies.wake_channel(now, channel);
         }
     }
+
+    fn erase_of<C: Contents>(&self, plane: PlaneId, victim: u32, ftl: &Translation<C>) -> PageWrite {
+        let (backend, cause) = (ftl.ftl_of(plane) as u16, self.moves_because(plane, ftl));
+        PageWrite::moved(backend, cause, plane, Target::page(ftl.blocks.geometry().ppn(plane, victim, 0)))
+    }
+
+    /// Whether collection of a plane can end: the host can continue, and a pool of several planes has one erased block
+    /// more than its threshold.
+    pub(super) fn has_enough<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        let erased = ftl.blocks.erased(plane) * ftl.blocks.geometry().pages;
+        erased >= self.enough && ftl.blocks.has_room(plane)
+    }
+
+    /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
+    fn advance<C: Contents>(&mut self, plane: PlaneId, ftl: &Translation<C>, controller: &mut Controller<C>) {
+        let unit = controller.dies.unit_of(plane);
+        let this = std::mem::take(&mut self.collections[plane.0 as usize]);
+        self.hands[plane.0 as usize].clear();
+        let state = &mut controller.dies[unit];
+        state.collect_head = this.next;
+        if state.collect_head.is_none() {
+            let (channel, bit) = (state.channel as usize, state.bit);
+            controller.dies.channel_mut(channel).collecting &= !bit;
+        }
+        // Other planes may take a write that was waiting for this one.
+        let DieQueue { ftl: backend, write_queue, .. } =
+            ftl.die_queues[ftl.die_queue_of[plane.0 as usize] as usize];
+        if ftl.placement.selective && controller.queues.has_writes(write_queue) {
+            ftl.wake_all(controller.now, usize::from(backend), controller);
+        }
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -128,25 +159,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
-    fn collected(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        let unit = controller.dies.unit_of(plane);
-        let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
-        self.gc.hands[plane.0 as usize].clear();
-        let state = &mut controller.dies[unit];
-        state.collect_head = this.next;
-        if state.collect_head.is_none() {
-            let (channel, bit) = (state.channel as usize, state.bit);
-            controller.dies.channel_mut(channel).collecting &= !bit;
-        }
-        // Other planes may take a write that was waiting for this one.
-        let DieQueue { ftl, write_queue, .. } =
-            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
-        if self.ftl.placement.selective && controller.queues.has_writes(write_queue) {
-            self.ftl.wake_all(controller.now, usize::from(ftl), controller);
-        }
-    }
-
     /// Takes the next step of GC for the first plane that waits at one of the `idle` units of the channel; returns the
     /// unit, or none if there was no step to take.
     pub(in crate::drive) fn collect(
@@ -160,12 +172,12 @@ impl<C: Contents> DriveBackends<C> {
         while let Some(plane) = controller.dies[unit].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
             // Folding in idle time waits for other work.
-            if self.folds(plane) && !self.is_due(plane) {
+            if self.gc.folds(plane) && !self.slc.is_due(plane, &self.ftl) {
                 self.gc.start_anew(plane);
             }
             match self.collect_plane(now, channel, plane, idle, whole, controller) {
                 Some(begun) => return begun,
-                None => self.collected(plane, controller),
+                None => self.gc.advance(plane, &self.ftl, controller),
             }
         }
         None
@@ -180,10 +192,10 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Ppn {
         let ftl = self.ftl.ftl_of(plane);
-        let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
+        let to = self.ftl.program_moved(plane, lpn, self.ftl.blocks.contents(from), &self.gc);
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
-        if self.folds(plane) {
+        if self.gc.folds(plane) {
             self.note_fold(plane, from, controller);
         }
         if self.power.is_kept() {
@@ -198,13 +210,6 @@ impl<C: Contents> DriveBackends<C> {
             controller.move_doomed(from, to);
         }
         to
-    }
-
-    /// Reports a moved page to a map that keeps places elsewhere.
-    pub(super) fn tell_moved(&self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
-        if self.gc.notices.moves {
-            controller.done.push(Done::moved(BackendId(self.ftl.ftl_of(plane) as u16), Page::of(lpn)));
-        }
     }
 
     pub(super) fn erase_victim(
@@ -224,14 +229,16 @@ impl<C: Contents> DriveBackends<C> {
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;
         let others = if counter { controller.joining_erases(plane, victim, self) } else { Vec::new() };
         let mut pages = controller.scratch.take();
-        pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
-        pages.push(self.erase_of(plane, victim));
+        pages.extend(others.iter().map(|&(plane, victim)| self.gc.erase_of(plane, victim, &self.ftl)));
+        pages.push(self.gc.erase_of(plane, victim, &self.ftl));
         let end = controller.commit::<Full>(now, channel, unit, Manner::erase(), &pages, self);
         pages.clear();
         controller.scratch.put_back(pages);
         for (plane, victim) in others {
             self.erase(end, plane, victim, controller);
-            if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
+            if self.gc.collections[plane.0 as usize].under_way.is_none()
+                && self.gc.has_enough(plane, &self.ftl)
+            {
                 self.gc.forget_collection(plane, controller);
             }
         }
@@ -249,13 +256,8 @@ impl<C: Contents> DriveBackends<C> {
         held: Span,
         controller: &mut Controller<C>,
     ) {
-        let end = controller.commit_held(now, unit, held, self.erase_of(plane, victim), self);
+        let end = controller.commit_held(now, unit, held, self.gc.erase_of(plane, victim, &self.ftl), self);
         self.finish_erase(end, plane, victim, controller);
-    }
-
-    fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
-        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
-        PageWrite::moved(ftl, cause, plane, Target::page(self.flash.geometry.ppn(plane, victim, 0)))
     }
 
     /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
@@ -265,25 +267,16 @@ impl<C: Contents> DriveBackends<C> {
             self.look_at_cache(plane, controller);
         }
         if self.gc.collections[plane.0 as usize].under_way.is_none()
-            && self.has_enough(plane)
-            && !self.has_refresh(plane)
+            && self.gc.has_enough(plane, &self.ftl)
+            && !self.maintenance.has_refresh(plane, &self.ftl)
         {
             let home = controller.dies.unit_of(plane);
             if controller.dies[home].collect_head == Some(plane) {
-                self.collected(plane, controller);
+                self.gc.advance(plane, &self.ftl, controller);
             } else if self.gc.collections[plane.0 as usize].queued {
                 self.gc.forget_collection(plane, controller);
             }
         }
-    }
-
-    /// Whether collection of a plane can end: the host can continue, and a pool of several planes has one erased block
-    /// more than its threshold.
-    pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
-        let erased = self.ftl.blocks.erased(plane) * self.flash.geometry.pages;
-        let enough = self.flash.pools == Pools::PLANES
-            || erased >= self.gc.thresholds.below + self.flash.geometry.pages;
-        enough && self.ftl.blocks.has_room(plane)
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.
@@ -311,7 +304,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.is_used_up(plane, victim, controller) {
             self.expire(end, plane, victim, controller);
         } else if let Some(cold) = collection.and_then(|collection| collection.follower()) {
-            self.migrate(plane, victim, cold, controller);
+            self.gc.migrate(plane, victim, cold, &mut self.ftl, controller);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The collections of planes: each plane has a place in the queue of its unit, and a victim while it is collected.
 
-use super::DriveBackends;
+use super::{Gc, Maintenance, Translation};
 use crate::blocks::{CollectedUnits, Collection};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
@@ -44,7 +44,7 @@ const AHEAD: u32 = 16;
 
 /// The blocks of a plane, with the pages whose newest version they have.
 struct CollectedPlane<'a, C> {
-    backends: &'a DriveBackends<C>,
+    ftl: &'a Translation<C>,
     controller: &'a Controller<C>,
     plane: PlaneId,
 }
@@ -52,66 +52,69 @@ struct CollectedPlane<'a, C> {
 impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
-        let CollectedPlane { backends, controller, plane } = *self;
-        let end = backends.flash.geometry.pages_in(block);
+        let CollectedPlane { ftl, controller, plane } = *self;
+        let (geometry, end) = (ftl.blocks.geometry(), ftl.blocks.geometry().pages_in(block));
         (from..end).find(|&page| {
             if page + AHEAD < end {
-                let later = backends.flash.geometry.ppn(plane, block, page + AHEAD);
-                backends.ftl.maps.prefetch(backends.ftl.ftl_of(plane), backends.ftl.blocks.owner(later));
+                let later = geometry.ppn(plane, block, page + AHEAD);
+                ftl.maps.prefetch(ftl.ftl_of(plane), ftl.blocks.owner(later));
             }
-            let ppn = backends.flash.geometry.ppn(plane, block, page);
-            backends.ftl.is_current(plane, backends.ftl.blocks.owner(ppn), ppn, controller)
+            let ppn = geometry.ppn(plane, block, page);
+            ftl.is_current(plane, ftl.blocks.owner(ppn), ppn, controller)
         })
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl Gc {
     /// Whether a plane has so few free pages that it collects.
     #[inline(always)]
-    pub(in crate::drive) fn is_low(&self, plane: PlaneId) -> bool {
-        self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages)
+    pub(in crate::drive) fn is_low<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        self.thresholds.is_low(ftl.blocks.plane(plane).free_pages)
     }
 
     /// Whether it does, at least in idle moments.
     #[inline(always)]
-    pub(super) fn is_low_for_idle(&self, plane: PlaneId) -> bool {
-        self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(plane).free_pages)
-    }
-
-    pub(in crate::drive) fn victim_of(
-        &mut self,
-        plane: PlaneId,
-        controller: &mut Controller<C>,
-    ) -> Option<u32> {
-        let under_way = self.gc.collections[plane.0 as usize].victim();
-        if under_way.is_some() {
-            return under_way;
-        }
-        let refreshed = if controller.errors.is_some() { self.next_refresh(plane) } else { None };
-        let chosen = refreshed.or_else(|| self.choose(plane));
-        self.gc.collections[plane.0 as usize].under_way = chosen;
-        let victim = chosen?.victim;
-        if self.gc.notices.leaving {
-            self.ftl.tell_leaving(plane, victim, controller);
-        }
-        Some(victim)
+    pub(super) fn is_low_for_idle<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        self.thresholds.is_low_for_idle(ftl.blocks.plane(plane).free_pages)
     }
 
     /// The next valid page of the victim.
-    pub(super) fn next_valid(
+    pub(super) fn next_valid<C: Contents>(
         &mut self,
         plane: PlaneId,
         victim: u32,
+        ftl: &Translation<C>,
         controller: &Controller<C>,
     ) -> Option<(u32, Ppn)> {
-        if self.ftl.blocks.is_garbage(plane, victim) {
+        if ftl.blocks.is_garbage(plane, victim) {
             return None;
         }
-        let collection = self.gc.collections[plane.0 as usize].under_way?;
-        let next = collection.next(&CollectedPlane { backends: self, controller, plane });
+        let collection = self.collections[plane.0 as usize].under_way?;
+        let next = collection.next(&CollectedPlane { ftl, controller, plane });
         let page = next.expect("a victim's valid pages are among those that have not been examined");
-        self.gc.collections[plane.0 as usize].pass(page + 1);
-        let ppn = self.flash.geometry.ppn(plane, victim, page);
-        Some((self.ftl.blocks.owner(ppn), ppn))
+        self.collections[plane.0 as usize].pass(page + 1);
+        let ppn = ftl.blocks.geometry().ppn(plane, victim, page);
+        Some((ftl.blocks.owner(ppn), ppn))
+    }
+
+    pub(in crate::drive) fn victim_of<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        maintenance: &mut Maintenance,
+        ftl: &mut Translation<C>,
+        controller: &mut Controller<C>,
+    ) -> Option<u32> {
+        let under_way = self.collections[plane.0 as usize].victim();
+        if under_way.is_some() {
+            return under_way;
+        }
+        let refreshed = if controller.errors.is_some() { maintenance.next_refresh(plane, ftl) } else { None };
+        let chosen = refreshed.or_else(|| self.choose(plane, ftl));
+        self.collections[plane.0 as usize].under_way = chosen;
+        let victim = chosen?.victim;
+        if self.notices.leaving {
+            ftl.tell_leaving(plane, victim, controller);
+        }
+        Some(victim)
     }
 }

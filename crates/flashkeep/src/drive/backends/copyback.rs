@@ -9,12 +9,53 @@
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
-use super::DriveBackends;
 use super::collection::PlaneCollection;
+use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;
+
+impl<C: Contents> Translation<C> {
+    /// The stream in whose open block a page will be; none for the held block.
+    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32, gc: &Gc) -> Option<u8> {
+        let migrates = gc.collections[plane.0 as usize].migrates();
+        if migrates && self.blocks.has_held(plane) {
+            return None;
+        }
+        let ftl = self.ftl_of(plane);
+        Some(if gc.folds(plane) {
+            self.streams.of_present(ftl, lpn)
+        } else {
+            self.streams.of_moved(ftl, lpn)
+        })
+    }
+
+    /// Where a word line that is moved now will be; none if the next one has been programmed in part.
+    pub(in crate::drive) fn next_of_move(&mut self, plane: PlaneId, lpn: u32, gc: &Gc) -> Option<Ppn> {
+        let stream = self.stream_of_move(plane, lpn, gc);
+        let next = match stream {
+            // Without a free page it will be evicted.
+            Some(_) if self.blocks.plane(plane).free_pages == 0 => None,
+            Some(stream) => Some(self.blocks.next_in(stream, plane)),
+            None => self.blocks.next_held(plane),
+        };
+        let places = self.blocks.geometry().word_line;
+        next.filter(|_| places == 1 || self.blocks.places_left(stream, plane) == places)
+    }
+}
+
+impl Gc {
+    fn may_leave_out<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        let PlaneCollection { under_way: Some(collection), spent, .. } = self.collections[plane.0 as usize]
+        else {
+            return false;
+        };
+        let still = ftl.room_to_move(ftl.blocks.valid_in(plane, collection.victim));
+        let together = ftl.blocks.geometry().word_line;
+        ftl.blocks.has_room(plane) && spent + together + still < ftl.blocks.geometry().pages
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Whether a page of a victim is moved without crossing the pins. With `parity-skip`, its plane has skipped
@@ -56,27 +97,14 @@ impl<C: Contents> DriveBackends<C> {
 
     #[inline(never)]
     fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
-        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
+        let (geometry, stream) = (&self.flash.geometry, self.ftl.stream_of_move(plane, lpn, &self.gc));
         geometry.page_of(first).is_multiple_of(geometry.word_line)
             && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
                 let lpn = self.ftl.blocks.owner(ppn);
                 self.ftl.is_current(plane, lpn, ppn, controller)
-                    && self.stream_of_move(plane, lpn) == stream
+                    && self.ftl.stream_of_move(plane, lpn, &self.gc) == stream
                     && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
-    }
-
-    /// Where a word line that is moved now will be; none if the next one has been programmed in part.
-    pub(in crate::drive) fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
-        let stream = self.stream_of_move(plane, lpn);
-        let next = match stream {
-            // Without a free page it will be evicted.
-            Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
-            Some(stream) => Some(self.ftl.blocks.next_in(stream, plane)),
-            None => self.ftl.blocks.next_held(plane),
-        };
-        let places = self.flash.geometry.word_line;
-        next.filter(|_| places == 1 || self.ftl.blocks.places_left(stream, plane) == places)
     }
 
     /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees
@@ -90,8 +118,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> bool {
         let mut fits = controller.parity_fits(plane, lpn, from, self);
-        while !fits && self.may_leave_out(plane) {
-            let Some(stream) = self.stream_of_move(plane, lpn) else { break };
+        while !fits && !self.health.checks_pages() && self.gc.may_leave_out(plane, &self.ftl) {
+            let Some(stream) = self.ftl.stream_of_move(plane, lpn, &self.gc) else { break };
             controller.leave_out_word_line(plane, stream, self);
             fits = controller.parity_fits(plane, lpn, from, self)
                 && controller.stays_in_plane(plane, lpn, from, self);
@@ -101,32 +129,5 @@ impl<C: Contents> DriveBackends<C> {
             self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
         }
         fits
-    }
-
-    fn may_leave_out(&self, plane: PlaneId) -> bool {
-        let PlaneCollection { under_way: Some(collection), spent, .. } =
-            self.gc.collections[plane.0 as usize]
-        else {
-            return false;
-        };
-        let still = self.ftl.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
-        let together = self.flash.geometry.word_line;
-        !self.health.checks_pages()
-            && self.ftl.blocks.has_room(plane)
-            && spent + together + still < self.flash.geometry.pages
-    }
-
-    /// The stream in whose open block a page will be; none for the held block.
-    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
-        let migrates = self.gc.collections[plane.0 as usize].migrates();
-        if migrates && self.ftl.blocks.has_held(plane) {
-            return None;
-        }
-        let ftl = self.ftl.ftl_of(plane);
-        Some(if self.folds(plane) {
-            self.ftl.streams.of_present(ftl, lpn)
-        } else {
-            self.ftl.streams.of_moved(ftl, lpn)
-        })
     }
 }

@@ -13,8 +13,8 @@ use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
 use crate::drive::{Fault, Parameters};
-use crate::engine::{Cause, Contents};
-use crate::flash::{BusUse, Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
+use crate::engine::{BackendId, Cause, Contents, Done, Page};
+use crate::flash::{BusUse, FlashArray, OpKind, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
@@ -115,7 +115,8 @@ impl Gc {
     }
 
     /// Whether no collection is in progress.
-    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
+    pub(in crate::drive) fn new(drive: &Parameters, flash: &FlashArray) -> Gc {
+        let geometry = &flash.geometry;
         let planes = geometry.plane_count() as usize;
         let pages = geometry.pages_per_plane() as f64;
         let mapped = matches!(drive.kind, FlashBackendKind::Mapped { .. });
@@ -140,6 +141,8 @@ impl Gc {
             copyback: drive.gc.copyback,
             background: drive.gc.background,
             thresholds: GcThresholds::new(below, (soft * pages) as u32),
+            enough: if flash.pools == Pools::PLANES { 0 } else { below + geometry.pages },
+            cache_from: geometry.blocks,
             turns,
             notices,
             collections: vec![PlaneCollection::default(); planes],
@@ -187,6 +190,90 @@ impl Gc {
         let PlaneCollection { queued, next, .. } = self.collections[plane.0 as usize];
         self.collections[plane.0 as usize] = PlaneCollection { queued, next, ..PlaneCollection::default() };
         self.hands[plane.0 as usize].clear();
+    }
+
+    /// The pages that a collection has in hand.
+    fn hand_of<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        ftl: &Translation<C>,
+        controller: &Controller<C>,
+    ) -> Vec<Ppn> {
+        let mut hand = std::mem::take(&mut self.hands[plane.0 as usize]);
+        let Some(collection) = self.collections[plane.0 as usize].under_way else { return Vec::new() };
+        let geometry = ftl.blocks.geometry();
+        hand.retain(|&ppn| {
+            let read = geometry.block_of(ppn) == victim && collection.has_passed(geometry.page_of(ppn));
+            read && ftl.is_current(plane, ftl.blocks.owner(ppn), ppn, controller)
+        });
+        hand
+    }
+
+    /// Pages that fill a word line are programmed; then the next flash page is read; at the end the remaining pages in
+    /// hand are programmed.
+    fn next_of_hand<C: Contents>(
+        &self,
+        plane: PlaneId,
+        victim: u32,
+        hand: &[Ppn],
+        pace: Pace,
+        ftl: &Translation<C>,
+    ) -> NextMove {
+        let places = if pace == Pace::Immediate { 1 } else { ftl.blocks.geometry().word_line as usize };
+        let stream = |ppn: &Ppn| ftl.stream_of_move(plane, ftl.blocks.owner(*ppn), self);
+        let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
+        let full = if places > 1 && ftl.streams.are_several() {
+            hand.iter().map(stream).find(|&of| waiting(of) >= places)
+        } else {
+            hand.first().filter(|_| hand.len() >= places).map(stream)
+        };
+        match (full, hand.first()) {
+            (Some(stream), _) => NextMove::Program(stream),
+            _ if ftl.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
+            (None, Some(first)) => NextMove::Program(stream(first)),
+            (None, None) => NextMove::Erase,
+        }
+    }
+
+    /// The stream that the next step of a collection programs, if it does.
+    pub(super) fn stream_of_step<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        ftl: &Translation<C>,
+        controller: &Controller<C>,
+    ) -> Option<Option<u8>> {
+        let hand = self.hand_of(plane, victim, ftl, controller);
+        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed, ftl);
+        self.hands[plane.0 as usize] = hand;
+        match next {
+            NextMove::Program(stream) => Some(stream),
+            NextMove::Read | NextMove::Erase => None,
+        }
+    }
+
+    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
+    /// are observed, to be reported when its end is known.
+    fn count_read<C: Contents>(
+        &self,
+        start: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+        ftl: &Translation<C>,
+        controller: &mut Controller<C>,
+    ) -> Option<GcRead> {
+        let (backend, cause) = (ftl.ftl_of(plane) as u16, self.moves_because(plane, ftl));
+        controller.accounts.counters_mut().add(backend, OpKind::Read, cause, u64::from(pages));
+        controller.accounts.counters_mut().along[OpKind::Read as usize] += u64::from(pages) - 1;
+        if controller.accounts.only_counts() {
+            return None;
+        }
+        let hand = &self.hands[plane.0 as usize];
+        let along = &hand[hand.len() + 1 - usize::from(pages)..];
+        let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
+        Some(GcRead { start, cause, ppns })
     }
 }
 
@@ -241,8 +328,8 @@ impl<C: Contents> DriveBackends<C> {
         turns.is_urgent(self.ftl.blocks.plane(plane).free_pages)
             || !self.gc.is_hand_empty(plane)
             || under_way.is_some_and(|collection| collection.cause() != Cause::Gc)
-            || self.folds(plane)
-            || self.has_refresh(plane)
+            || self.gc.folds(plane)
+            || self.maintenance.has_refresh(plane, &self.ftl)
             || self.is_turn_of(now, plane, turns)
     }
 
@@ -277,8 +364,8 @@ impl<C: Contents> DriveBackends<C> {
         pace: Pace,
         controller: &mut Controller<C>,
     ) -> GcStep {
-        let mut hand = self.hand_of(plane, victim, controller);
-        let step = match self.next_of_hand(plane, victim, &hand, pace) {
+        let mut hand = self.gc.hand_of(plane, victim, &self.ftl, controller);
+        let step = match self.gc.next_of_hand(plane, victim, &hand, pace, &self.ftl) {
             NextMove::Program(stream) => {
                 let pages = self.move_hand(now, plane, &mut hand, stream, pace, controller);
                 self.moved(plane, OpKind::Program, stream, pages, pace, controller)
@@ -288,53 +375,6 @@ impl<C: Contents> DriveBackends<C> {
         };
         self.gc.hands[plane.0 as usize] = hand;
         step
-    }
-
-    /// The pages that a collection has in hand.
-    fn hand_of(&mut self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> Vec<Ppn> {
-        let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
-        let Some(collection) = self.gc.collections[plane.0 as usize].under_way else { return Vec::new() };
-        let geometry = &self.flash.geometry;
-        hand.retain(|&ppn| {
-            let read = geometry.block_of(ppn) == victim && collection.has_passed(geometry.page_of(ppn));
-            read && self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
-        });
-        hand
-    }
-
-    /// The stream that the next step of a collection programs, if it does.
-    pub(super) fn stream_of_step(
-        &mut self,
-        plane: PlaneId,
-        victim: u32,
-        controller: &Controller<C>,
-    ) -> Option<Option<u8>> {
-        let hand = self.hand_of(plane, victim, controller);
-        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed);
-        self.gc.hands[plane.0 as usize] = hand;
-        match next {
-            NextMove::Program(stream) => Some(stream),
-            NextMove::Read | NextMove::Erase => None,
-        }
-    }
-
-    /// Pages that fill a word line are programmed; then the next flash page is read; at the end the remaining pages in
-    /// hand are programmed.
-    fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
-        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.word_line as usize };
-        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
-        let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
-        let full = if places > 1 && self.ftl.streams.are_several() {
-            hand.iter().map(stream).find(|&of| waiting(of) >= places)
-        } else {
-            hand.first().filter(|_| hand.len() >= places).map(stream)
-        };
-        match (full, hand.first()) {
-            (Some(stream), _) => NextMove::Program(stream),
-            _ if self.ftl.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
-            (None, Some(first)) => NextMove::Program(stream(first)),
-            (None, None) => NextMove::Erase,
-        }
     }
 
     /// The next valid page of the victim is copied back, or it comes in hand with the others of its flash page.
@@ -347,8 +387,8 @@ impl<C: Contents> DriveBackends<C> {
         pace: Pace,
         controller: &mut Controller<C>,
     ) -> GcStep {
-        let (lpn, first) =
-            self.next_valid(plane, victim, controller).expect("a valid page that has not been read");
+        let next = self.gc.next_valid(plane, victim, &self.ftl, controller);
+        let (lpn, first) = next.expect("a valid page that has not been read");
         if pace == Pace::Timed
             && self.fills_its_word_line(plane, lpn, first, controller)
             && self.copies_back(plane, lpn, first, controller)
@@ -382,7 +422,7 @@ impl<C: Contents> DriveBackends<C> {
         first: Ppn,
         controller: &mut Controller<C>,
     ) -> GcStep {
-        let stream = self.stream_of_move(plane, lpn);
+        let stream = self.ftl.stream_of_move(plane, lpn, &self.gc);
         let mut pages = controller.scratch.take();
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
@@ -412,7 +452,7 @@ impl<C: Contents> DriveBackends<C> {
             let lpn = self.ftl.blocks.owner(from);
             let first = pages.first().map(|page: &PageWrite| page.target.to);
             let full = first.is_some_and(|first| !self.ftl.blocks.goes_on(stream, plane, first));
-            if full || self.stream_of_move(plane, lpn) != stream {
+            if full || self.ftl.stream_of_move(plane, lpn, &self.gc) != stream {
                 return true;
             }
             if !(self.health.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
@@ -432,7 +472,7 @@ impl<C: Contents> DriveBackends<C> {
                 self.ftl.leave_rest(stream, plane, first.target.to, &mut self.power, controller);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
                 // Folding in idle time must not be followed by a collection of the plane that it fills.
-                if self.folds(plane) && self.is_low_for_idle(plane) {
+                if self.gc.folds(plane) && self.gc.is_low_for_idle(plane, &self.ftl) {
                     self.look_at(plane, controller);
                 }
             }
@@ -462,10 +502,11 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> PageWrite {
         let to = self.move_page(plane, lpn, from, controller);
-        if self.immediate.is_told(pace) {
-            self.tell_moved(plane, lpn, controller);
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.gc.moves_because(plane, &self.ftl));
+        // A map that keeps places elsewhere follows.
+        if self.gc.notices.moves && self.immediate.is_told(pace) {
+            controller.done.push(Done::moved(BackendId(ftl), Page::of(lpn)));
         }
-        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
         PageWrite::moved(ftl, cause, plane, Target { from, ..Target::page(to) })
     }
 
@@ -504,19 +545,20 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
         if self.slc.active {
-            self.give_way(plane, whole);
+            self.gc.give_way(plane, whole, &self.ftl);
         }
         if !self.may_collect(now, plane) {
             self.gc.start_anew(plane);
             return None;
         }
         loop {
-            let Some(victim) = self.victim_of(plane, controller) else {
+            let victim = self.gc.victim_of(plane, &mut self.maintenance, &mut self.ftl, controller);
+            let Some(victim) = victim else {
                 self.turn_to_others(now, plane, controller);
                 return None;
             };
             // Folding has looked for the room that it needs.
-            let folds = self.folds(plane);
+            let folds = self.gc.folds(plane);
             let lacks_room = self.power.is_kept() && !folds && self.ftl.lacks_room(plane, victim);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
@@ -529,18 +571,18 @@ impl<C: Contents> DriveBackends<C> {
                 return Some(None);
             };
             if whole {
-                let cause = self.moves_because(plane);
+                let cause = self.gc.moves_because(plane, &self.ftl);
                 let unit = self.collect_whole(now, unit, plane, victim, controller);
                 return Some(self.note_end(now, plane, cause, unit));
             }
             match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
-                    let cause = self.moves_because(plane);
+                    let cause = self.gc.moves_because(plane, &self.ftl);
                     let since = now + self.time_of_reads(first, pages);
                     let longer = self.time_of_errors(now, since, plane, first, pages, controller);
                     let sectors = pages * self.packing.page;
                     let (start, end) = controller.read_in_round(unit, first, sectors, longer, cause);
-                    let read = self.count_read(start, plane, first, pages, controller);
+                    let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
                     // Further attempts, which the time of errors includes, are reported by themselves.
                     let end = if longer == Span::ZERO { end } else { since };
                     self.tell_read(read, end, controller);
@@ -550,11 +592,11 @@ impl<C: Contents> DriveBackends<C> {
                     let state = &mut controller.dies[unit];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
                     state.gc_course = course;
-                    if let Some(read) = self.count_read(now, plane, first, pages, controller) {
+                    if let Some(read) = self.gc.count_read(now, plane, first, pages, &self.ftl, controller) {
                         self.gc.reads.resize_with(controller.dies.unit_count(), VecDeque::new);
                         self.gc.reads[unit.0 as usize].push_back(read);
                     }
-                    let cause = self.moves_because(plane);
+                    let cause = self.gc.moves_because(plane, &self.ftl);
                     controller.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO, self);
                 }
                 GcStep::Move(manner, pages) => {
@@ -564,7 +606,7 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 GcStep::Again => continue,
                 GcStep::Erase => {
-                    let cause = self.moves_because(plane);
+                    let cause = self.gc.moves_because(plane, &self.ftl);
                     let unit = self.erase_victim(now, channel, unit, plane, victim, controller);
                     return Some(self.note_end(now, plane, cause, unit));
                 }
@@ -613,28 +655,6 @@ impl<C: Contents> DriveBackends<C> {
         let course = self.draw_for_hand(now, plane, first, pages, controller);
         let whole = self.time_of_reads(first, pages);
         controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
-    }
-
-    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
-    /// are observed, to be reported when its end is known.
-    fn count_read(
-        &self,
-        start: SimTime,
-        plane: PlaneId,
-        first: Ppn,
-        pages: u16,
-        controller: &mut Controller<C>,
-    ) -> Option<GcRead> {
-        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
-        controller.accounts.counters_mut().add(ftl, OpKind::Read, cause, u64::from(pages));
-        controller.accounts.counters_mut().along[OpKind::Read as usize] += u64::from(pages) - 1;
-        if controller.accounts.only_counts() {
-            return None;
-        }
-        let hand = &self.gc.hands[plane.0 as usize];
-        let along = &hand[hand.len() + 1 - usize::from(pages)..];
-        let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
-        Some(GcRead { start, cause, ppns })
     }
 
     /// The data of a unit's read of GC have left the die at `end` and could not be corrected: reports it, and that it is
@@ -697,7 +717,7 @@ impl<C: Contents> DriveBackends<C> {
         {
             return None;
         }
-        let cause = self.moves_because(plane);
+        let cause = self.gc.moves_because(plane, &self.ftl);
         // Pages that were read in idle time are read again.
         if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
             collection.begin_anew();
@@ -708,7 +728,7 @@ impl<C: Contents> DriveBackends<C> {
             let kind = match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
-                    let read = self.count_read(start, plane, first, pages, controller);
+                    let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
                     self.tell_read(read, now + held, controller);
                     held += self.time_of_errors(now, now + held, plane, first, pages, controller);
                     OpKind::Read
@@ -738,8 +758,8 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn collect_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         // A collection that is under way is finished: pages that it has moved leave no room for those of another
         // victim.
-        let under_way = self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.folds(plane));
-        let collection = under_way.or_else(|| self.choose(plane));
+        let under_way = self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.gc.folds(plane));
+        let collection = under_way.or_else(|| self.gc.choose(plane, &mut self.ftl));
         self.collect_now(
             plane,
             collection.expect("the caller has seen that there is something to collect"),
@@ -758,9 +778,9 @@ impl<C: Contents> DriveBackends<C> {
         collection.begin_anew();
         let victim = collection.victim;
         self.gc.start_anew(plane);
-        self.power.land(plane, controller);
+        self.power.land(|ppn| self.flash.geometry.plane_of(ppn) == plane, controller);
         self.gc.collections[plane.0 as usize].under_way = Some(collection);
-        let cause = self.moves_because(plane);
+        let cause = self.gc.moves_because(plane, &self.ftl);
         loop {
             match self.gc_step(controller.now, plane, victim, Pace::Immediate, controller) {
                 GcStep::Read(from, pages) => {

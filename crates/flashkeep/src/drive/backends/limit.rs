@@ -112,7 +112,7 @@ impl<C: Contents> DriveBackends<C> {
 
     fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         for plane in self.ftl.planes_of(ftl) {
-            if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
+            if !self.ftl.blocks.is_dead(plane) && self.gc.is_low(plane, &self.ftl) {
                 self.ask_for_collection(plane, controller);
                 self.gc.wake_collector(now, plane, controller);
             }

@@ -7,8 +7,8 @@
 //! wait until they are closed. If a log or a map of blocks above the drive determines the place of each page, the drive
 //! notifies it, and it moves the data.
 
-use super::DriveBackends;
 use super::limit::UNASKED;
+use super::{DriveBackends, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
@@ -72,6 +72,26 @@ impl Maintenance {
         {
             controller.dies.scrub_at(next.max(end));
         }
+    }
+
+    /// Whether a block of the plane is due that can be moved.
+    pub(super) fn has_refresh<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        let due = self.due.get(plane.0 as usize);
+        due.is_some_and(|due| due.iter().any(|&block| ftl.blocks.can_move(plane, block)))
+    }
+
+    /// The collection of a block of a plane that is due, if there is room for its pages.
+    pub(super) fn next_refresh<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        ftl: &mut Translation<C>,
+    ) -> Option<Collection> {
+        let due = self.due.get_mut(plane.0 as usize).filter(|due| !due.is_empty())?;
+        due.retain(|&block| ftl.blocks.holds_data(plane, block));
+        let at = due.iter().position(|&block| ftl.blocks.can_move(plane, block))?;
+        let block = due.remove(at);
+        ftl.blocks.choose_victim(plane, block);
+        Some(Collection::of((block, Levelled::Refreshed)))
     }
 }
 
@@ -176,39 +196,24 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.active {
             return self.refresh_immediately(plane, controller);
         }
-        if self.has_refresh(plane) {
+        if self.maintenance.has_refresh(plane, &self.ftl) {
             self.ask_for_collection(plane, controller);
             self.gc.wake_collector(now, plane, controller);
         }
     }
 
-    /// The collection of a block of a plane that is due, if there is room for its pages.
-    pub(super) fn next_refresh(&mut self, plane: PlaneId) -> Option<Collection> {
-        let due = self.maintenance.due.get_mut(plane.0 as usize).filter(|due| !due.is_empty())?;
-        due.retain(|&block| self.ftl.blocks.holds_data(plane, block));
-        let at = due.iter().position(|&block| self.ftl.blocks.can_move(plane, block))?;
-        let block = due.remove(at);
-        self.ftl.blocks.choose_victim(plane, block);
-        Some(Collection::of((block, Levelled::Refreshed)))
-    }
-
-    /// Whether a block of the plane is due that can be moved.
-    pub(super) fn has_refresh(&self, plane: PlaneId) -> bool {
-        let due = self.maintenance.due.get(plane.0 as usize);
-        due.is_some_and(|due| due.iter().any(|&block| self.ftl.blocks.can_move(plane, block)))
-    }
-
     /// Whether data of a block that is due are being moved, or can be.
     fn is_refreshing(&self) -> bool {
-        (0..self.flash.geometry.plane_count())
-            .map(PlaneId)
-            .any(|plane| self.moves_because(plane) == Cause::Refresh || self.has_refresh(plane))
+        (0..self.flash.geometry.plane_count()).map(PlaneId).any(|plane| {
+            self.gc.moves_because(plane, &self.ftl) == Cause::Refresh
+                || self.maintenance.has_refresh(plane, &self.ftl)
+        })
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.
     pub(super) fn refresh_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         while self.gc.collections[plane.0 as usize].under_way.is_none()
-            && let Some(collection) = self.next_refresh(plane)
+            && let Some(collection) = self.maintenance.next_refresh(plane, &mut self.ftl)
         {
             self.collect_now(plane, collection, controller);
         }

@@ -127,6 +127,10 @@ pub(in crate::drive) struct Gc {
     background: bool,
     /// How few free pages of a plane make it collect.
     thresholds: GcThresholds,
+    /// Of a pool of several planes: the erased pages that end its collection.
+    enough: u32,
+    /// Blocks from this one on are those of the SLC cache.
+    cache_from: u32,
     /// The turns in which the members collect, if they take turns.
     turns: Option<GcTurns>,
     notices: Notices,

@@ -252,7 +252,7 @@ impl<C: Contents> DriveBackends<C> {
         for page in pages {
             self.ftl.leave_rest(Some(stream), page.plane, page.target.to, &mut self.power, controller);
             // What stays empty may be what the host had left.
-            if self.is_low_for_idle(page.plane) {
+            if self.gc.is_low_for_idle(page.plane, &self.ftl) {
                 self.look_at(page.plane, controller);
             }
             if stream == SLC_STREAM && self.ftl.blocks.cache(page.plane).is_between_blocks() {

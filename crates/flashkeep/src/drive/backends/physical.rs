@@ -256,7 +256,7 @@ impl<C: Contents> DriveBackends<C> {
     /// copies of pages of that block must not be missing: all these operations have been done by then.
     fn finish_plane(&mut self, now: SimTime, backend: usize, ppn: Ppn, controller: &mut Controller<C>) {
         let plane = self.flash.geometry.plane_of(ppn);
-        self.power.land(plane, controller);
+        self.power.land(|ppn| self.flash.geometry.plane_of(ppn) == plane, controller);
         let geometry = self.flash.geometry.clone();
         let write_queue = self.ftl.write_queue_of(ppn, controller);
         for op in controller.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {

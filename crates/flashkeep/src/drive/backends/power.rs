@@ -144,17 +144,10 @@ impl Power {
         }
     }
 
-    /// A write of a physical-page backend has been granted.
-    pub(super) fn note_number<C: Contents>(
-        &mut self,
-        sequence: u64,
-        durable: SimTime,
-        controller: &Controller<C>,
-    ) {
-        let now = controller.now;
+    /// A write of a physical-page backend has been granted; its program ends at `durable`, if that is known.
+    pub(super) fn note_number(&mut self, now: SimTime, sequence: u64, durable: SimTime) {
         let Some(data) = &mut self.data else { return };
         data.numbered.retain(|&(_, end)| end > now);
-        let durable = if controller.open.may_exist() { SimTime::NEVER } else { durable };
         data.numbered.push((sequence, durable));
     }
 
@@ -191,12 +184,7 @@ impl Power {
     }
 
     /// The block of a version is not erased before its successor is programmed, if that is under way.
-    fn guard_until_programmed<C: Contents>(
-        &mut self,
-        older: Ppn,
-        newer: Ppn,
-        controller: &mut Controller<C>,
-    ) {
+    fn guard_older<C: Contents>(&mut self, older: Ppn, newer: Ppn, controller: &mut Controller<C>) {
         let block = controller.flash.geometry.block_index_of(older);
         let Some(data) = &mut self.data else { return };
         if let Some(flight) = data.flights.iter().find(|flight| flight.ppn == newer) {
@@ -225,37 +213,11 @@ impl Power {
         true
     }
 
-    /// A write may wait for programs of others: when the channel is visited again.
-    pub(super) fn look_again_at<C: Contents>(
-        &self,
-        now: SimTime,
-        controller: &Controller<C>,
-    ) -> Option<SimTime> {
-        let waits = self.is_kept() && controller.queues.are_waiting();
-        waits.then(|| now + controller.flash.timing.slowest_read().sense)
-    }
-
-    /// Completes the operations under way in a plane: an access before time 0 follows.
-    pub(super) fn land<C: Contents>(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+    /// Completes the operations under way on these pages: an access before time 0 follows.
+    pub(super) fn land<C: Contents>(&mut self, which: impl Fn(Ppn) -> bool, controller: &mut Controller<C>) {
         if let Some(data) = &mut self.data {
-            let geometry = &controller.flash.geometry;
-            data.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
-            controller.open.land(|ppn| geometry.plane_of(ppn) == plane);
-        }
-    }
-
-    /// The same of a block.
-    pub(super) fn land_in<C: Contents>(
-        &mut self,
-        plane: PlaneId,
-        block: u32,
-        controller: &mut Controller<C>,
-    ) {
-        let geometry = &controller.flash.geometry;
-        let index = geometry.block_index(plane, block);
-        if let Some(data) = &mut self.data {
-            data.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
-            controller.open.land(|ppn| geometry.block_index_of(ppn) == index);
+            data.flights.retain(|flight| !which(flight.ppn));
+            controller.open.land(which);
         }
     }
 
@@ -359,13 +321,13 @@ impl<C: Contents> DriveBackends<C> {
                 let Ok(older) = older else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
                 if let Some(older) = older {
-                    self.power.guard_until_programmed(older, ppn, controller);
+                    self.power.guard_older(older, ppn, controller);
                     self.discard(older, controller);
                 }
                 true
             }
             MapEntry::At(newer) => {
-                self.power.guard_until_programmed(ppn, newer, controller);
+                self.power.guard_older(ppn, newer, controller);
                 false
             }
             MapEntry::Unmapped => false,
@@ -410,6 +372,6 @@ impl<C: Contents> DriveBackends<C> {
     /// successors have a place, or because of torn pages: writes bound to it go to another plane.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
         let lacks_room = |victim| self.power.is_kept() && self.ftl.lacks_room(plane, victim);
-        !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
+        !self.ftl.blocks.has_room(plane) && self.gc.next_victim_of(plane, &self.ftl).is_none_or(lacks_room)
     }
 }

@@ -148,7 +148,7 @@ impl<C: Contents> DriveBackends<C> {
             self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
         }
         if self.immediate.active {
-            if self.immediate.counting && self.is_low(plane) {
+            if self.immediate.counting && self.gc.is_low(plane, &self.ftl) {
                 self.collect_untimed(plane, controller);
             }
             return;

@@ -61,13 +61,8 @@ impl RecoveryData {
         (0..pages).rev().find(page).map_or(0, |last| last + 1)
     }
 
-    /// Maps each page to its newest version on flash, and counts the valid pages of each block.
-    pub(in crate::drive) fn read_oobs<C: Contents>(
-        &mut self,
-        backend: usize,
-        valid: &mut [u16],
-        ftl: &mut Translation<C>,
-    ) {
+    /// Maps each page to its newest version on flash.
+    pub(in crate::drive) fn read_oobs<C: Contents>(&mut self, backend: usize, ftl: &mut Translation<C>) {
         if ftl.backends[backend].dead {
             return;
         }
@@ -82,11 +77,11 @@ impl RecoveryData {
                     ftl.next_pages[ftl.blocks.geometry().block_index(plane, block)] = end;
                 }
                 for page in 0..end {
-                    self.read_oob(backend, ftl.blocks.geometry().ppn(plane, block, page), &old, valid, ftl);
+                    self.read_oob(backend, ftl.blocks.geometry().ppn(plane, block, page), &old, ftl);
                 }
             }
         }
-        self.tell_apart(backend, &old, valid, ftl);
+        self.tell_apart(backend, &old, ftl);
     }
 
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
@@ -100,7 +95,6 @@ impl RecoveryData {
         &mut self,
         backend: usize,
         old: &BTreeMap<(u32, u64), u32>,
-        valid: &mut [u16],
         ftl: &mut Translation<C>,
     ) {
         let maps = &mut ftl.maps;
@@ -111,10 +105,7 @@ impl RecoveryData {
             };
             match maps.get(backend, to) {
                 MapEntry::At(ppn) if newer => ftl.blocks.remap(ppn, to),
-                found => {
-                    if let MapEntry::At(ppn) = found {
-                        valid[ftl.blocks.geometry().block_index_of(ppn)] -= 1;
-                    }
+                _ => {
                     maps.set(backend, to, MapEntry::Unmapped);
                     self.hidden_pages.remove(&(backend as u16, to));
                 }
@@ -127,7 +118,6 @@ impl RecoveryData {
         backend: usize,
         ppn: Ppn,
         old: &BTreeMap<(u32, u64), u32>,
-        valid: &mut [u16],
         ftl: &mut Translation<C>,
     ) {
         let (lpn, sequence) = (self.reverse_map.get(ppn.0.into()), self.sequences.get(ppn.0.into()));
@@ -143,35 +133,24 @@ impl RecoveryData {
         // An address at which an old version is kept belongs to that.
         let taken = self.hidden_pages.contains_key(&(backend as u16, lpn));
         if let Some(&to) = old.get(&(lpn, sequence)) {
-            self.take_newer(backend, to, ppn, valid, ftl);
+            self.take_newer(backend, to, ppn, ftl);
         }
         if !trimmed && !taken {
-            self.take_newer(backend, lpn, ppn, valid, ftl);
+            self.take_newer(backend, lpn, ppn, ftl);
         }
     }
 
     /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the
     /// younger block: collections would lack the room to begin again.
-    fn take_newer<C: Contents>(
-        &self,
-        backend: usize,
-        lpn: u32,
-        ppn: Ppn,
-        valid: &mut [u16],
-        ftl: &mut Translation<C>,
-    ) {
+    fn take_newer<C: Contents>(&self, backend: usize, lpn: u32, ppn: Ppn, ftl: &mut Translation<C>) {
         let age = |ppn: Ppn| {
             let folded = !ftl.blocks.geometry().is_slc(ppn);
             (self.sequences.get(ppn.0.into()), folded, ftl.blocks.block_age(ppn))
         };
-        if let MapEntry::At(other) = ftl.maps.get(backend, lpn) {
-            if age(ppn) <= age(other) {
-                return;
-            }
-            valid[ftl.blocks.geometry().block_index_of(other)] -= 1;
+        let older = |other: MapEntry| matches!(other, MapEntry::At(other) if age(ppn) <= age(other));
+        if !older(ftl.maps.get(backend, lpn)) {
+            ftl.maps.set(backend, lpn, MapEntry::At(ppn));
         }
-        ftl.maps.set(backend, lpn, MapEntry::At(ppn));
-        valid[ftl.blocks.geometry().block_index_of(ppn)] += 1;
     }
 }
 
@@ -184,6 +163,19 @@ impl<C: Contents> Translation<C> {
         let (ftl, cached) = (self.ftl_of(plane), self.blocks.geometry().is_slc_block(block));
         self.backends[ftl].erases -= u64::from(!cached);
         controller.accounts.counters_mut().slc.erases -= u64::from(cached);
+    }
+
+    /// Counts the valid pages of each block anew, as the maps say.
+    fn count_valid(&mut self) {
+        let mut valid = vec![0; self.blocks.geometry().block_space()];
+        for backend in 0..self.backends.len() {
+            for lpn in 0..self.maps.len() {
+                if let MapEntry::At(ppn) = self.maps.get(backend, lpn) {
+                    valid[self.blocks.geometry().block_index_of(ppn)] += 1;
+                }
+            }
+        }
+        self.blocks.recount(&valid);
     }
 
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
@@ -353,11 +345,10 @@ impl<C: Contents> DriveBackends<C> {
         let flights = flights.filter(|flight| timed && flight.end > now).collect();
         let erased_anew = self.cut_flights(now, flights, recovering, controller);
         self.forget_everything(controller);
-        let mut valid = vec![0; self.flash.geometry.block_space()];
         for backend in 0..self.ftl.backends.len() {
-            self.power.data_mut().read_oobs(backend, &mut valid, &mut self.ftl);
+            self.power.data_mut().read_oobs(backend, &mut self.ftl);
         }
-        self.ftl.blocks.recount(&valid);
+        self.ftl.count_valid();
         let recovery = self.take_time(now, &erased_anew, controller);
         for &ppn in &erased_anew {
             let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
@@ -371,7 +362,7 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let short = self.is_low(plane);
+            let short = self.gc.is_low(plane, &self.ftl);
             if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
                 self.ask_for_collection(plane, controller);
                 self.gc.wake_collector(recovery.ready, plane, controller);

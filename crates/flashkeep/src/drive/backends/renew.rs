@@ -38,9 +38,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         controller.note_renewed(plane, block);
         self.power.forget_oobs(plane, block, &self.flash.geometry);
-        self.power.land_in(plane, block, controller);
+        let index = self.flash.geometry.block_index(plane, block);
+        self.power.land(|ppn| self.flash.geometry.block_index_of(ppn) == index, controller);
         if self.ftl.backends[backend].rows.is_some() {
-            self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = 0;
+            self.ftl.next_pages[index] = 0;
         }
     }
 
@@ -95,7 +96,7 @@ impl<C: Contents> DriveBackends<C> {
                 controller.begin_wear_of(plane, block);
             }
             // Operations of the old plane do not continue on the new one.
-            self.power.land(plane, controller);
+            self.power.land(|ppn| self.flash.geometry.plane_of(ppn) == plane, controller);
             if self.ftl.backends[backend].rows.is_some() {
                 let first = self.flash.geometry.block_index(plane, 0);
                 self.ftl.next_pages[first..first + self.flash.geometry.blocks as usize].fill(0);

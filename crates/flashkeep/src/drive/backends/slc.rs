@@ -19,7 +19,7 @@
 
 use super::backend::DieQueue;
 use super::gc::Pace;
-use super::{DriveBackends, SlcPolicy, Translation};
+use super::{DriveBackends, Gc, SlcPolicy, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
@@ -73,6 +73,16 @@ impl SlcPolicy {
     #[inline]
     pub(in crate::drive) fn note_busy(&mut self, unit: usize, until: SimTime) {
         self.idle_from[unit] = until + self.idle;
+    }
+
+    /// Whether a plane's cache must be folded although there is other work.
+    pub(super) fn is_due<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        self.when_full && !ftl.blocks.is_dead(plane) && !ftl.blocks.has_cache_room(plane)
+    }
+
+    /// Whether a plane's cache is folded in idle time: a block is being folded, or more are closed than are kept.
+    fn folds_in_idle_time<C: Contents>(&self, plane: PlaneId, gc: &Gc, ftl: &Translation<C>) -> bool {
+        gc.folds(plane) || ftl.blocks.closed_cached(plane) > self.kept
     }
 }
 
@@ -158,6 +168,64 @@ impl<C: Contents> Translation<C> {
     }
 }
 
+impl Gc {
+    /// Whether the victim of a plane is a block of the cache.
+    #[inline]
+    pub(super) fn folds(&self, plane: PlaneId) -> bool {
+        let victim = self.collections[plane.0 as usize].victim();
+        victim.is_some_and(|block| block >= self.cache_from)
+    }
+
+    /// Whether a plane has no room for a step of folding, or for the `whole` block, or is to collect garbage first.
+    fn must_wait<C: Contents>(&self, plane: PlaneId, block: u32, whole: bool, ftl: &Translation<C>) -> bool {
+        let valid = ftl.blocks.valid_in(plane, block);
+        if valid == 0 {
+            return false;
+        }
+        let pages = if whole { ftl.room_to_move(valid) } else { ftl.blocks.geometry().word_line } - 1;
+        let has_garbage = || self.chooser.proposed(&ftl.blocks.of_plane(plane)).is_some();
+        !ftl.blocks.has_room_for(plane, pages) || (self.is_low(plane, ftl) && has_garbage())
+    }
+
+    /// Folds the oldest block of a plane's cache, if the plane has no other victim and folding can begin.
+    fn begin_folding<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        pace: Pace,
+        ftl: &Translation<C>,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        if self.collections[plane.0 as usize].under_way.is_some() {
+            return false;
+        }
+        let Some(block) = ftl.blocks.oldest_cached(plane) else { return false };
+        let whole = pace == Pace::Immediate || self.run == GcRun::HoldChannel;
+        if self.must_wait(plane, block, whole, ftl) {
+            return false;
+        }
+        self.collections[plane.0 as usize].under_way = Some(Collection::of((block, Levelled::No)));
+        if self.notices.leaving {
+            ftl.tell_leaving(plane, block, controller);
+        }
+        true
+    }
+
+    /// A plane's folding, if it is under way, waits for garbage collection: its victim is left as it is.
+    pub(super) fn give_way<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        whole: bool,
+        ftl: &Translation<C>,
+    ) -> bool {
+        let folded = self.collections[plane.0 as usize].victim().filter(|_| self.folds(plane));
+        let waits = folded.is_some_and(|block| self.must_wait(plane, block, whole, ftl));
+        if waits {
+            self.start_anew(plane);
+        }
+        waits
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- placement
 
@@ -206,19 +274,13 @@ impl<C: Contents> DriveBackends<C> {
             controller.accounts.counters_mut().slc.bypassed += 1;
         }
         // There is more to fold only if a block of the cache is full.
-        if if cached { self.ftl.blocks.cache(plane).is_between_blocks() } else { self.is_due(plane) } {
+        let is_due = || self.slc.is_due(plane, &self.ftl);
+        if if cached { self.ftl.blocks.cache(plane).is_between_blocks() } else { is_due() } {
             self.look_at_cache(plane, controller);
         }
     }
 
     // ---------------------------------------------------------------- folding
-
-    /// Whether the victim of a plane is a block of the cache.
-    #[inline]
-    pub(super) fn folds(&self, plane: PlaneId) -> bool {
-        let victim = self.gc.collections[plane.0 as usize].victim();
-        self.slc.active && victim.is_some_and(|block| self.flash.geometry.is_slc_block(block))
-    }
 
     /// A plane's cache may have something to fold, in idle time or now.
     pub(super) fn look_at_cache(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
@@ -226,70 +288,22 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.active {
             return;
         }
-        if self.slc.uses_idle_time() && self.folds_in_idle_time(plane) {
+        if self.slc.uses_idle_time() && self.slc.folds_in_idle_time(plane, &self.gc, &self.ftl) {
             let unit = controller.dies.unit_of(plane);
             controller.dies[unit].soft = true;
         }
-        if self.is_due(plane) && (self.folds(plane) || self.begin_folding(plane, Pace::Timed, controller)) {
+        if self.slc.is_due(plane, &self.ftl)
+            && (self.gc.folds(plane) || self.gc.begin_folding(plane, Pace::Timed, &self.ftl, controller))
+        {
             self.ask_for_collection(plane, controller);
         }
-    }
-
-    /// Whether a plane's cache must be folded although there is other work.
-    pub(super) fn is_due(&self, plane: PlaneId) -> bool {
-        self.slc.when_full && !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_cache_room(plane)
-    }
-
-    /// Whether a plane's cache is folded in idle time: a block is being folded, or more are closed than are kept.
-    fn folds_in_idle_time(&self, plane: PlaneId) -> bool {
-        self.folds(plane) || self.ftl.blocks.closed_cached(plane) > self.slc.kept
-    }
-
-    /// Folds the oldest block of a plane's cache, if the plane has no other victim and folding can begin.
-    fn begin_folding(&mut self, plane: PlaneId, pace: Pace, controller: &mut Controller<C>) -> bool {
-        if self.gc.collections[plane.0 as usize].under_way.is_some() {
-            return false;
-        }
-        let Some(block) = self.ftl.blocks.oldest_cached(plane) else { return false };
-        let whole = pace == Pace::Immediate || self.gc.run == GcRun::HoldChannel;
-        if self.must_wait(plane, block, whole) {
-            return false;
-        }
-        self.gc.collections[plane.0 as usize].under_way = Some(Collection::of((block, Levelled::No)));
-        if self.gc.notices.leaving {
-            self.ftl.tell_leaving(plane, block, controller);
-        }
-        true
-    }
-
-    /// Whether a plane has no room for a step of folding, or for the `whole` block, or is to collect garbage first.
-    fn must_wait(&self, plane: PlaneId, block: u32, whole: bool) -> bool {
-        let valid = self.ftl.blocks.valid_in(plane, block);
-        if valid == 0 {
-            return false;
-        }
-        let pages = if whole { self.ftl.room_to_move(valid) } else { self.flash.geometry.word_line } - 1;
-        let has_garbage = || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)).is_some();
-        !self.ftl.blocks.has_room_for(plane, pages) || (self.is_low(plane) && has_garbage())
-    }
-
-    /// A plane's folding, if it is under way, waits for garbage collection: its victim is left as it is.
-    pub(super) fn give_way(&mut self, plane: PlaneId, whole: bool) -> bool {
-        let Some(block) = self.gc.collections[plane.0 as usize].victim().filter(|_| self.folds(plane)) else {
-            return false;
-        };
-        let waits = self.must_wait(plane, block, whole);
-        if waits {
-            self.gc.start_anew(plane);
-        }
-        waits
     }
 
     /// A page has been moved out of the cache.
     pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn, controller: &mut Controller<C>) {
         self.ftl.blocks.note_folded(from);
         controller.accounts.counters_mut().slc.folded += 1;
-        if self.is_low_for_idle(plane) {
+        if self.gc.is_low_for_idle(plane, &self.ftl) {
             self.look_at(plane, controller);
         }
     }
@@ -347,7 +361,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
         let mut planes = controller.planes_at_home(home);
-        planes.retain(|&plane| !self.ftl.blocks.is_dead(plane) && self.folds_in_idle_time(plane));
+        let folds = |plane| self.slc.folds_in_idle_time(plane, &self.gc, &self.ftl);
+        planes.retain(|&plane| !self.ftl.blocks.is_dead(plane) && folds(plane));
         if planes.is_empty() {
             return None;
         }
@@ -359,10 +374,10 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.wake_slot(slot, from);
             return Some(None);
         }
-        planes.sort_by_key(|&plane| (!self.folds(plane), self.ftl.blocks.cache(plane).free_pages));
+        planes.sort_by_key(|&plane| (!self.gc.folds(plane), self.ftl.blocks.cache(plane).free_pages));
         for plane in planes {
-            let begun = self.folds(plane) && !self.give_way(plane, false);
-            if (begun || self.begin_folding(plane, Pace::Timed, controller))
+            let begun = self.gc.folds(plane) && !self.gc.give_way(plane, false, &self.ftl);
+            if (begun || self.gc.begin_folding(plane, Pace::Timed, &self.ftl, controller))
                 && let Some(Some(unit)) = self.collect_plane(now, channel, plane, idle, false, controller)
             {
                 return Some(Some(unit));
@@ -385,7 +400,7 @@ impl<C: Contents> DriveBackends<C> {
             return false;
         }
         while !self.ftl.blocks.has_cache_room(plane) {
-            if self.begin_folding(plane, Pace::Immediate, controller)
+            if self.gc.begin_folding(plane, Pace::Immediate, &self.ftl, controller)
                 && let Some(fold) = self.gc.collections[plane.0 as usize].under_way
             {
                 self.collect_now(plane, fold, controller);

@@ -6,12 +6,35 @@
 //!
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
-use super::DriveBackends;
+use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{Cause, Contents};
 use crate::flash::{PlaneId, UnitId};
 use crate::ftl::Copyback;
 use crate::kernel::SimTime;
+
+impl Gc {
+    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each
+    /// copy may leave out a page, and GC in idle time would never end if it gained nothing.
+    fn is_sure_to_gain<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
+        if self.copyback != Copyback::ParitySkip {
+            return true;
+        }
+        let victim = self.chooser.proposed(&ftl.blocks.of_plane(plane));
+        victim.is_some_and(|victim| 2 * ftl.blocks.valid_in(plane, victim) < ftl.blocks.geometry().pages)
+    }
+
+    /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
+    fn urgency<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Option<(bool, u32, PlaneId)> {
+        let news = self.collections[plane.0 as usize].under_way.is_none();
+        if self.folds(plane) {
+            return None;
+        }
+        let free = ftl.blocks.plane(plane).free_pages;
+        let begins = || self.thresholds.is_low_for_idle(free) && self.is_sure_to_gain(plane, ftl);
+        (!news || begins()).then_some((news, free, plane))
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// A plane is short of free pages, by one threshold or the other.
@@ -21,7 +44,7 @@ impl<C: Contents> DriveBackends<C> {
             let unit = controller.dies.unit_of(plane);
             controller.dies[unit].soft = true;
         }
-        if self.is_low(plane) {
+        if self.gc.is_low(plane, &self.ftl) {
             self.ask_for_collection(plane, controller);
         }
     }
@@ -86,7 +109,8 @@ impl<C: Contents> DriveBackends<C> {
         let (mut tried, mut waits) = (None, None);
         loop {
             let short = planes.iter().copied().filter(|plane| !self.ftl.blocks.is_dead(*plane));
-            let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
+            let keys =
+                short.filter_map(|plane| self.gc.urgency(plane, &self.ftl)).filter(|key| Some(*key) > tried);
             let Some(key) = keys.min() else { return waits };
             match self.collect_plane(now, channel, key.2, idle, false, controller) {
                 Some(Some(unit)) => return Some(Some(unit)),
@@ -95,27 +119,6 @@ impl<C: Contents> DriveBackends<C> {
             }
             tried = Some(key);
         }
-    }
-
-    /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
-    fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
-        let news = self.gc.collections[plane.0 as usize].under_way.is_none();
-        if self.folds(plane) {
-            return None;
-        }
-        let free = self.ftl.blocks.plane(plane).free_pages;
-        let begins = || self.gc.thresholds.is_low_for_idle(free) && self.is_sure_to_gain(plane);
-        (!news || begins()).then_some((news, free, plane))
-    }
-
-    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each
-    /// copy may leave out a page, and GC in idle time would never end if it gained nothing.
-    fn is_sure_to_gain(&self, plane: PlaneId) -> bool {
-        if self.gc.copyback != Copyback::ParitySkip {
-            return true;
-        }
-        let victim = self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
-        victim.is_some_and(|victim| 2 * self.ftl.blocks.valid_in(plane, victim) < self.flash.geometry.pages)
     }
 
     pub(in crate::drive) fn end_idling(&mut self, controller: &mut Controller<C>) {

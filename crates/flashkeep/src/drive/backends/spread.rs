@@ -1,7 +1,7 @@
 //! Placement of pages in pools of several busy units.
 
 use super::backend::DieQueue;
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{Cause, Contents};
 use crate::flash::{PlaneId, UnitId};
@@ -14,6 +14,36 @@ impl<C: Contents> Translation<C> {
         front
             .map(|ppn| self.blocks.geometry().block_of(ppn))
             .or_else(|| self.blocks.next_block(stream, plane))
+    }
+}
+
+impl Gc {
+    #[inline(never)]
+    pub(in crate::drive) fn unit_in_pool<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        idle: u64,
+        whole: bool,
+        ftl: &Translation<C>,
+        controller: &Controller<C>,
+    ) -> Option<UnitId> {
+        let source = controller.dies.unit_of_block(plane, victim);
+        if whole {
+            let mut units = controller.dies.units_of(plane).into_iter();
+            return units.all(|unit| controller.dies.is_among(idle, unit)).then_some(source);
+        }
+        if controller.dies.reads_for_collection(source) {
+            return None;
+        }
+        // Where nothing is free, the pages that are read go to the controller's memory.
+        let unit = match self.stream_of_step(plane, victim, ftl, controller) {
+            Some(stream) => ftl
+                .next_block(plane, stream)
+                .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
+            None => source,
+        };
+        controller.dies.is_among(idle, unit).then_some(unit)
     }
 }
 
@@ -40,34 +70,6 @@ impl<C: Contents> DriveBackends<C> {
             let block = self.ftl.next_block(plane, Some(stream));
             block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
         })
-    }
-
-    #[inline(never)]
-    pub(in crate::drive) fn unit_in_pool(
-        &mut self,
-        plane: PlaneId,
-        victim: u32,
-        idle: u64,
-        whole: bool,
-        controller: &Controller<C>,
-    ) -> Option<UnitId> {
-        let source = controller.dies.unit_of_block(plane, victim);
-        if whole {
-            let mut units = controller.dies.units_of(plane).into_iter();
-            return units.all(|unit| controller.dies.is_among(idle, unit)).then_some(source);
-        }
-        if controller.dies.reads_for_collection(source) {
-            return None;
-        }
-        // Where nothing is free, the pages that are read go to the controller's memory.
-        let unit = match self.stream_of_step(plane, victim, controller) {
-            Some(stream) => self
-                .ftl
-                .next_block(plane, stream)
-                .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
-            None => source,
-        };
-        controller.dies.is_among(idle, unit).then_some(unit)
     }
 
     /// A collection that holds its channel has programmed pages in these units, besides that of its victim.

@@ -5,7 +5,7 @@
 //! The streams are numbered: those of the first handle by class, those of the next handle, …, parity's, that of moved pages
 //! (or one of each handle), that of translation pages.
 
-use super::{DriveBackends, Translation};
+use super::{Gc, Translation};
 use crate::blocks::Heat;
 use crate::drive::{Drive, Parameters};
 use crate::engine::{Cause, Command, Contents};
@@ -190,33 +190,6 @@ impl<C: Contents> Drive<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
-    /// Programs a page that a collection has read.
-    pub(super) fn program_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let ppn = self.program_of_moved(ftl, plane, lpn, contents);
-        self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, lpn, ppn, true);
-        ppn
-    }
-
-    fn program_of_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let migrates = self.gc.collections[plane.0 as usize].migrates();
-        if migrates && self.ftl.blocks.has_held(plane) {
-            return self.ftl.blocks.program_held(plane, lpn, contents);
-        }
-        if self.folds(plane) {
-            let stream = self.ftl.streams.of_present(ftl, lpn);
-            return self.ftl.blocks.program_in(stream, plane, lpn, contents);
-        }
-        let table = self.ftl.streams.of_table(lpn);
-        let stream = table.unwrap_or_else(|| {
-            let streams = &mut self.ftl.streams;
-            let cooled = streams.heat.get_mut(ftl).map_or(0, |heat| heat.shift(lpn));
-            streams.apart(ftl, lpn).unwrap_or_else(|| streams.first_of(ftl, lpn) + cooled)
-        });
-        self.ftl.blocks.program_in(stream, plane, lpn, contents)
-    }
-}
-
 impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn set_streams(&mut self, drive: &Parameters) {
         let (classes, hold) = (drive.classes, drive.policies.levelling.migrates);
@@ -241,5 +214,31 @@ impl<C: Contents> Translation<C> {
             of,
         };
         self.streams = PageStreams { several, moved, tables, heat, handles };
+    }
+
+    fn program_of_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C, gc: &Gc) -> Ppn {
+        let migrates = gc.collections[plane.0 as usize].migrates();
+        if migrates && self.blocks.has_held(plane) {
+            return self.blocks.program_held(plane, lpn, contents);
+        }
+        if gc.folds(plane) {
+            let stream = self.streams.of_present(ftl, lpn);
+            return self.blocks.program_in(stream, plane, lpn, contents);
+        }
+        let table = self.streams.of_table(lpn);
+        let stream = table.unwrap_or_else(|| {
+            let streams = &mut self.streams;
+            let cooled = streams.heat.get_mut(ftl).map_or(0, |heat| heat.shift(lpn));
+            streams.apart(ftl, lpn).unwrap_or_else(|| streams.first_of(ftl, lpn) + cooled)
+        });
+        self.blocks.program_in(stream, plane, lpn, contents)
+    }
+
+    /// Programs a page that a collection has read.
+    pub(super) fn program_moved(&mut self, plane: PlaneId, lpn: u32, contents: C, gc: &Gc) -> Ppn {
+        let ftl = self.ftl_of(plane);
+        let ppn = self.program_of_moved(ftl, plane, lpn, contents, gc);
+        self.streams.note_handle(&mut self.blocks, ftl, lpn, ppn, true);
+        ppn
     }
 }

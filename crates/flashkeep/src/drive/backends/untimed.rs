@@ -6,7 +6,7 @@
 //! Pages from before time 0 take the same path and are not counted.
 
 use super::gc::Pace;
-use super::{DriveBackends, Immediate, Translation};
+use super::{DriveBackends, Gc, Immediate, Translation};
 use crate::drive::Counters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
@@ -37,6 +37,20 @@ impl Immediate {
 impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn reset_counters(&mut self, controller: &mut Controller<C>) {
         *controller.accounts.counters_mut() = Counters::new(self.backends.len());
+    }
+}
+
+impl Gc {
+    /// Whether collections only move pages into the first stream, without observers and without writes that wait.
+    fn is_plainly_collected<C: Contents>(&self, ftl: &Translation<C>, controller: &Controller<C>) -> bool {
+        !controller.queues.are_waiting()
+            && controller.is_unheard()
+            && !self.notices.moves
+            && !ftl.summaries
+            && !ftl.streams.are_several()
+            && !self.chooser.levels()
+            && self.copyback != Copyback::ParitySkip
+            && (controller.errors.is_none() || self.copyback == Copyback::Off)
     }
 }
 
@@ -140,7 +154,7 @@ impl<C: Contents> DriveBackends<C> {
         if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
             self.ftl.blocks.invalidate(old);
         }
-        if self.is_low(plane) {
+        if self.gc.is_low(plane, &self.ftl) {
             self.collect_untimed(plane, controller);
         }
     }
@@ -173,7 +187,8 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn collect_untimed(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         loop {
             let news = self.gc.collections[plane.0 as usize].under_way.is_none();
-            let Some(victim) = self.victim_of(plane, controller) else { return };
+            let victim = self.gc.victim_of(plane, &mut self.maintenance, &mut self.ftl, controller);
+            let Some(victim) = victim else { return };
             if self.health.damaged && self.ftl.is_stuck(plane, victim) {
                 return self.gc.start_anew(plane);
             }
@@ -181,27 +196,15 @@ impl<C: Contents> DriveBackends<C> {
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
-            if self.health.checks_pages() || C::KEEP || !self.is_plainly_collected(controller) {
+            if self.health.checks_pages() || C::KEEP || !self.gc.is_plainly_collected(&self.ftl, controller) {
                 self.collect_immediately(plane, controller);
             } else {
                 self.sweep(plane, victim, controller);
             }
-            if self.has_enough(plane) {
+            if self.gc.has_enough(plane, &self.ftl) {
                 return;
             }
         }
-    }
-
-    /// Whether collections only move pages into the first stream, without observers and without writes that wait.
-    fn is_plainly_collected(&self, controller: &Controller<C>) -> bool {
-        !controller.queues.are_waiting()
-            && controller.is_unheard()
-            && !self.gc.notices.moves
-            && !self.ftl.summaries
-            && !self.ftl.streams.are_several()
-            && !self.gc.chooser.levels()
-            && self.gc.copyback != Copyback::ParitySkip
-            && (controller.errors.is_none() || self.gc.copyback == Copyback::Off)
     }
 
     /// [`DriveBackends::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's

@@ -429,9 +429,11 @@ impl<C: Contents> DriveBackends<C> {
             ..Manner::program(summaries)
         };
         let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
+        let durable = if controller.open.may_exist() { SimTime::NEVER } else { end };
         for page in &pages {
             if self.ftl.physical {
-                self.power.note_number(controller.queues[page.op].sequence, end, controller);
+                let sequence = controller.queues[page.op].sequence;
+                self.power.note_number(controller.now, sequence, durable);
                 self.all_placed(page.op, controller);
             } else {
                 controller.take_if_placed(die_queue, page, self);
@@ -487,7 +489,7 @@ impl<C: Contents> DriveBackends<C> {
         if let Some(older) = self.ftl.succeed(lpn, op, ppn, arrived.then_some(n), &self.power, controller) {
             self.discard(older, controller);
         }
-        if self.is_low(plane) {
+        if self.gc.is_low(plane, &self.ftl) {
             self.ask_for_collection(plane, controller);
         }
         ppn
@@ -533,7 +535,7 @@ impl<C: Contents> DriveBackends<C> {
         if let Some(older) = older {
             self.discard(older, controller);
         }
-        if self.is_low_for_idle(plane) {
+        if self.gc.is_low_for_idle(plane, &self.ftl) {
             self.look_at(plane, controller);
         }
         if self.slc.active {

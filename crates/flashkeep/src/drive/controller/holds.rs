@@ -39,7 +39,8 @@ impl<C: Contents> Controller<C> {
         cause: Option<Cause>,
         backends: &DriveBackends<C>,
     ) {
-        let collects = || self.dies[unit].collect_head.map(|plane| backends.moves_because(plane));
+        let collects =
+            || self.dies[unit].collect_head.map(|plane| backends.gc.moves_because(plane, &backends.ftl));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, OpKind::Read, cause);
     }

@@ -166,7 +166,7 @@ impl<C: Contents> Controller<C> {
         if op.is_some() || (!self.probe.is_on() && !backends.slc.is_active()) {
             return self.queues[op].command.cause;
         }
-        self.dies[unit].collects.map_or(Cause::Gc, |plane| backends.moves_because(plane))
+        self.dies[unit].collects.map_or(Cause::Gc, |plane| backends.gc.moves_because(plane, &backends.ftl))
     }
 
     /// Where the time of a read goes whose data cross the channel from now on.

@@ -263,7 +263,8 @@ impl<C: Contents> Controller<C> {
             if plane == first {
                 continue;
             }
-            if let Some(victim) = backends.victim_of(plane, self)
+            if let Some(victim) =
+                backends.gc.victim_of(plane, &mut backends.maintenance, &mut backends.ftl, self)
                 && self.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)

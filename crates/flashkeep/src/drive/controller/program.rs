@@ -409,7 +409,7 @@ impl<C: Contents> Controller<C> {
         from: Ppn,
         backends: &mut DriveBackends<C>,
     ) -> bool {
-        let to = backends.next_of_move(plane, lpn);
+        let to = backends.ftl.next_of_move(plane, lpn, &backends.gc);
         let number = |ppn| self.flash.geometry.flash_page_of(ppn);
         to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
     }
@@ -433,7 +433,7 @@ impl<C: Contents> Controller<C> {
         from: Ppn,
         backends: &mut DriveBackends<C>,
     ) -> bool {
-        let to = backends.next_of_move(plane, lpn);
+        let to = backends.ftl.next_of_move(plane, lpn, &backends.gc);
         to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
     }
 

@@ -99,7 +99,7 @@ impl<C: Contents> Controller<C> {
         if self.dies.spread.is_none() {
             return Some(self.dies.of_plane[plane.0 as usize]);
         }
-        backends.unit_in_pool(plane, victim, idle, whole, self)
+        backends.gc.unit_in_pool(plane, victim, idle, whole, &backends.ftl, self)
     }
 
     /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
