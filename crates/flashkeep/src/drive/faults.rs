@@ -190,7 +190,7 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
         self.controller.now = now;
-        self.backends.set_damaged(&mut self.controller);
+        self.backends.health.set_damaged(&mut self.controller);
         match what {
             Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
             _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
@@ -208,9 +208,7 @@ impl<C: Contents> Drive<C> {
         }
         self.backends.look_again(now, &mut self.controller);
     }
-}
 
-impl<C: Contents> Drive<C> {
     /// At `now` new planes, erased and never worn, replace those of `what` that have failed, or a new block, a page that
     /// can be programmed after the next erase of its block, or a new and empty NVRAM. All other parts stay as they
     /// are. A backend that was dead begins empty; one that was damaged uses the new parts too.

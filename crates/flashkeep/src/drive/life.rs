@@ -7,10 +7,6 @@ use crate::kernel::SimTime;
 #[derive(Clone, Debug)]
 pub struct DriveLife {
     budget: u32,
-    /// Blocks of each plane that hold no data with the drive full.
-    pub(super) spare_blocks: u32,
-    /// Places of each other block that may stay empty while its pages are moved.
-    pub(in crate::drive) padding: u32,
     /// Blocks that have reached the erase budget.
     pub expired: u32,
     /// When the first one reached it.
@@ -23,8 +19,6 @@ impl DriveLife {
     pub(super) fn new(drive: &Parameters) -> Self {
         DriveLife {
             budget: drive.policies.erase_budget.unwrap_or(u32::MAX),
-            spare_blocks: drive.spare_blocks,
-            padding: drive.padding,
             expired: 0,
             first_worn_block: None,
             first_refusal: None,
@@ -34,14 +28,7 @@ impl DriveLife {
     /// The values for a device that does not wear out.
     #[must_use]
     pub fn endless() -> Self {
-        DriveLife {
-            budget: u32::MAX,
-            spare_blocks: 0,
-            padding: 0,
-            expired: 0,
-            first_worn_block: None,
-            first_refusal: None,
-        }
+        DriveLife { budget: u32::MAX, expired: 0, first_worn_block: None, first_refusal: None }
     }
 
     /// Adds those of another drive.

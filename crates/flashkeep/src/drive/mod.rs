@@ -106,9 +106,7 @@ impl<C: Contents> Drive<C> {
         }
         true
     }
-}
 
-impl<C: Contents> Drive<C> {
     /// The number of empty slots.
     #[must_use]
     pub fn slots(&self) -> u64 {
@@ -118,7 +116,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
     pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
-        self.backends.has_slot(backend, page)
+        self.backends.immediate.has_slot(usize::from(backend.0), page.low(), &self.backends.ftl)
     }
 
     /// A created page fills a slot; die queues take turns, and so do the planes of each.

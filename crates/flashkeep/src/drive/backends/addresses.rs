@@ -41,9 +41,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn trim(&mut self, ftl: usize, command: &Command, controller: &mut Controller<C>) {
         for lpn in command.low_pages() {
             self.forget(ftl, lpn, controller);
-            if self.power.is_kept() {
-                self.power.note_trim(ftl, lpn, controller.queues.last_number());
-            }
+            self.power.note_trim(ftl, lpn, controller.queues.last_number());
         }
     }
 

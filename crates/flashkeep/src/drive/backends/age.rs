@@ -7,7 +7,7 @@ use super::created::Created;
 use super::{DriveBackends, Gc, Immediate, Power, Slots, Translation};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
-use crate::engine::{BackendId, Cause, Contents, Page};
+use crate::engine::{BackendId, Cause, Contents};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
 use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
@@ -92,6 +92,12 @@ impl<C: Contents> Translation<C> {
         self.blocks.age_page(ppn, lpn, contents);
         power.note_oob(ppn, lpn, number);
     }
+
+    /// Pages have had their places by this rule from the beginning.
+    pub(super) fn set_initial(&mut self, initial: InitialPlaces) {
+        self.maps.set_initial(initial.clone());
+        self.blocks.set_initial(initial);
+    }
 }
 
 impl Gc {
@@ -172,30 +178,6 @@ impl<C: Contents> DriveBackends<C> {
         self.immediate.slots.left += u64::from(pages);
     }
 
-    pub(in crate::drive) fn set_initial(&mut self, initial: SteadyPlaces) {
-        if self.immediate.slots.created.iter().any(Option::is_some) {
-            let initial = InitialPlaces::Steady(Arc::new(initial));
-            self.ftl.maps.set_initial(initial.clone());
-            self.ftl.blocks.set_initial(initial);
-        }
-    }
-
-    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
-    #[must_use]
-    pub(in crate::drive) fn has_slot(&self, backend: BackendId, page: Page) -> bool {
-        let backend = usize::from(backend.0);
-        if let Some(created) = self.immediate.slots.created(backend) {
-            return page.low() < created.limit() && !created.has(page.low());
-        }
-        let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
-        let die_queues = &self.ftl.die_queues[self.ftl.backends[backend].die_queues_range()];
-        let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
-        let fits = |plane: PlaneId| {
-            (free || self.ftl.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
-        };
-        !self.immediate.is_ageing() || planes.any(fits)
-    }
-
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
     /// parity), or that has its place anyway, stays where it is, with other contents.
     pub(super) fn age_page(
@@ -205,16 +187,16 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &mut Controller<C>,
     ) -> bool {
-        let backend = BackendId(ftl as u16);
         self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
             self.ftl.put_before(ppn, lpn, contents, controller.queues.next_numbers(1), &mut self.power);
-        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
-            self.fill_slot(backend, lpn, contents, controller);
-        } else {
-            return false;
+            return true;
         }
-        true
+        let fills = !self.immediate.slots.knows_places(ftl) && self.immediate.has_slot(ftl, lpn, &self.ftl);
+        if fills {
+            self.fill_slot(BackendId(ftl as u16), lpn, contents, controller);
+        }
+        fills
     }
 
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
@@ -257,6 +239,25 @@ impl Immediate {
     pub(super) fn is_ageing(&self) -> bool {
         !self.slots.of_plane.is_empty()
     }
+
+    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
+    #[must_use]
+    pub(in crate::drive) fn has_slot<C: Contents>(
+        &self,
+        backend: usize,
+        lpn: u32,
+        ftl: &Translation<C>,
+    ) -> bool {
+        if let Some(created) = self.slots.created(backend) {
+            return lpn < created.limit() && !created.has(lpn);
+        }
+        let free = matches!(ftl.backends[backend].allocation, Allocation::Dynamic);
+        let die_queues = &ftl.die_queues[ftl.backends[backend].die_queues_range()];
+        let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
+        let fits =
+            |plane: PlaneId| (free || ftl.may_go_to(backend, lpn, plane)) && !self.slots.is_filled(plane);
+        !self.is_ageing() || planes.any(fits)
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -282,7 +283,10 @@ impl<C: Contents> DriveBackends<C> {
                     _ => self.begin_steady(backend, &mut initial, &mut random),
                 }
             }
-            return self.set_initial(initial);
+            if self.immediate.slots.created.iter().any(Option::is_some) {
+                self.ftl.set_initial(InitialPlaces::Steady(Arc::new(initial)));
+            }
+            return;
         }
         let planes: Vec<PlaneId> =
             (0..usize::from(backends)).flat_map(|backend| self.ftl.planes_of(backend)).collect();

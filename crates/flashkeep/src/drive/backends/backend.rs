@@ -88,7 +88,7 @@ pub(super) struct MapStorage {
 
 impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn ftl_of(&self, plane: PlaneId) -> usize {
-        usize::from(self.die_queues[self.die_queue_of[plane.0 as usize] as usize].ftl)
+        usize::from(self.die_queues[self.die_queue_of(plane)].ftl)
     }
 
     /// The backends that some planes belong to.
@@ -106,6 +106,7 @@ impl<C: Contents> Translation<C> {
             true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
             false => Allocation::new(drive.binding, drive.stride),
         };
+        let others = geometry.blocks.saturating_sub(drive.spare_blocks);
         let planes = geometry.plane_count();
         let placement = PagePlacement::new(configured, drive.plane_choice, drive.stride, planes);
         Translation {
@@ -120,6 +121,7 @@ impl<C: Contents> Translation<C> {
             blocks: if physical { Blocks::programmed_anywhere(geometry) } else { Blocks::new(geometry) },
             streams: PageStreams::default(),
             summaries: drive.flash.summary_page,
+            spare_pages: drive.spare_blocks * geometry.pages + others * drive.padding,
             next_pages: vec![0; if physical { geometry.block_space() } else { 0 }],
         }
     }

@@ -5,7 +5,7 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::{DriveBackends, Translation};
+use super::Translation;
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
@@ -36,32 +36,26 @@ impl<C: Contents> Translation<C> {
         let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
         Some((planes.iter().position(|&other| other == plane)?, turn))
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
     pub(in crate::drive) fn deal_out(&self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
-        let chooses = self.ftl.placement.plane_choice != PlaneChoice::InTurn && !controller.dies.is_spread();
+        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !controller.dies.is_spread();
         if !chooses
             || controller.dies.units_in(0).len() == 1
-            || self.packing.active
+            || self.blocks.geometry().word_line > 1
             || !controller.queues.are_waiting()
         {
             return Vec::new();
         }
         let mut write_queues = Vec::new();
         for channel in gang.clone() {
-            let die_queues = &controller.dies.channel(channel).die_queues;
-            let die_queues = die_queues
-                .iter()
-                .map(|&(die_queue, _)| die_queue as usize)
-                .filter(|&die_queue| self.ftl.may_deal(die_queue));
-            let die_queues: Vec<usize> = die_queues.collect();
+            let all = controller.dies.channel(channel).die_queues.iter();
+            let all = all.map(|&(die_queue, _)| die_queue as usize);
+            let die_queues: Vec<usize> = all.filter(|&die_queue| self.may_deal(die_queue)).collect();
             for &die_queue in &die_queues {
-                let write_queue = self.ftl.die_queues[die_queue].write_queue;
+                let write_queue = self.die_queues[die_queue].write_queue;
                 if controller.queues.has_writes(write_queue) && !write_queues.contains(&write_queue) {
-                    let own =
-                        |&&die_queue: &&usize| self.ftl.die_queues[die_queue].write_queue == write_queue;
+                    let own = |&&die_queue: &&usize| self.die_queues[die_queue].write_queue == write_queue;
                     let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
                     controller.deal_write_queue(write_queue, &die_queues, self);
                     write_queues.push(write_queue);

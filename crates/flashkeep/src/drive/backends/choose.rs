@@ -99,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
             let waits = self.power.is_kept() && controller.queues.are_waiting();
             waits.then(|| now + self.flash.timing.slowest_read().sense)
         } else if self.packing.active {
-            self.gathered_at(channel, controller)
+            self.packing.gathered_at(channel, &self.ftl, controller)
         } else {
             None
         };

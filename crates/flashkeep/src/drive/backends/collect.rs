@@ -117,8 +117,7 @@ impl Gc {
             controller.dies.channel_mut(channel).collecting &= !bit;
         }
         // Other planes may take a write that was waiting for this one.
-        let DieQueue { ftl: backend, write_queue, .. } =
-            ftl.die_queues[ftl.die_queue_of[plane.0 as usize] as usize];
+        let DieQueue { ftl: backend, write_queue, .. } = ftl.die_queues[ftl.die_queue_of(plane)];
         if ftl.placement.selective && controller.queues.has_writes(write_queue) {
             ftl.wake_all(controller.now, usize::from(backend), controller);
         }
@@ -198,9 +197,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.gc.folds(plane) {
             self.note_fold(plane, from, controller);
         }
-        if self.power.is_kept() {
-            self.power.note_move(from, to);
-        }
+        self.power.note_move(from, to);
         if !self.ftl.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }

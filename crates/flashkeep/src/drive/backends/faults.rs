@@ -57,6 +57,12 @@ impl DriveHealth {
     pub(in crate::drive) fn life(&self) -> &DriveLife {
         &self.life
     }
+
+    /// A part has failed: from now on every command checks for failed parts.
+    pub(in crate::drive) fn set_damaged<C: Contents>(&mut self, controller: &mut Controller<C>) {
+        self.damaged = true;
+        controller.check_commands(true);
+    }
 }
 
 impl<C: Contents> Translation<C> {
@@ -147,12 +153,6 @@ impl<C: Contents> Translation<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// A part has failed: from now on every command checks for failed parts.
-    pub(in crate::drive) fn set_damaged(&mut self, controller: &mut Controller<C>) {
-        self.health.damaged = true;
-        controller.check_commands(true);
-    }
-
     /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
     #[must_use]
     pub(in crate::drive) fn is_dead(&self, backend: BackendId) -> bool {

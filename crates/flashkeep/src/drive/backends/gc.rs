@@ -467,7 +467,7 @@ impl<C: Contents> DriveBackends<C> {
             false
         });
         if pace == Pace::Timed && self.packing.active {
-            self.share_flash_pages(&mut pages);
+            self.packing.share_flash_pages(&mut pages, &self.flash.geometry);
             if let Some(first) = pages.first() {
                 self.ftl.leave_rest(stream, plane, first.target.to, &mut self.power, controller);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
@@ -578,7 +578,7 @@ impl<C: Contents> DriveBackends<C> {
             match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
                     let cause = self.gc.moves_because(plane, &self.ftl);
-                    let since = now + self.time_of_reads(first, pages);
+                    let since = now + self.packing.time_of_reads(first, pages, &self.flash);
                     let longer = self.time_of_errors(now, since, plane, first, pages, controller);
                     let sectors = pages * self.packing.page;
                     let (start, end) = controller.read_in_round(unit, first, sectors, longer, cause);
@@ -615,12 +615,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The time to read this many pages of a flash page, if no other operation runs.
-    fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
-        let target = Target::sectors(first, pages * self.packing.page);
-        self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
-    }
-
     /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
     fn draw_for_hand(
         &mut self,
@@ -653,7 +647,7 @@ impl<C: Contents> DriveBackends<C> {
             return Span::ZERO;
         }
         let course = self.draw_for_hand(now, plane, first, pages, controller);
-        let whole = self.time_of_reads(first, pages);
+        let whole = self.packing.time_of_reads(first, pages, &self.flash);
         controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
     }
 
@@ -727,7 +721,7 @@ impl<C: Contents> DriveBackends<C> {
             let start = now + held;
             let kind = match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) => {
-                    held += self.time_of_reads(first, pages);
+                    held += self.packing.time_of_reads(first, pages, &self.flash);
                     let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
                     self.tell_read(read, now + held, controller);
                     held += self.time_of_errors(now, now + held, plane, first, pages, controller);

@@ -84,7 +84,7 @@ impl<C: Contents> DriveBackends<C> {
     #[cold]
     pub(in crate::drive) fn set_limit(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.ftl.place_anywhere(ftl, controller);
-        let mappable = |plane| self.ftl.mappable(plane, &self.health.life);
+        let mappable = |plane| self.ftl.mappable(plane);
         let most = self.ftl.planes_in(ftl).map(mappable).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
@@ -207,9 +207,7 @@ impl<C: Contents> DriveBackends<C> {
         if !self.ftl.physical {
             self.give_up(backend, page, controller);
         }
-        if self.power.is_kept() {
-            self.power.forget_hidden(backend, page);
-        }
+        self.power.forget_hidden(backend, page);
         self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(page, true);
         if !self.ftl.physical {

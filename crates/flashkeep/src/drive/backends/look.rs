@@ -78,9 +78,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
         controller.log_operation(operation, self);
-        if self.power.is_kept() {
-            self.power.note_flight(controller.now, begun, operation);
-        }
+        self.power.note_flight(controller.now, begun, operation);
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {
             controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
@@ -108,7 +106,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
+        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of(plane)];
         assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
         assert!(
             !self.health.damaged || !self.ftl.blocks.is_failed(ppn),

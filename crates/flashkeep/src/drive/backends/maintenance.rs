@@ -93,20 +93,20 @@ impl Maintenance {
         ftl.blocks.choose_victim(plane, block);
         Some(Collection::of((block, Levelled::Refreshed)))
     }
+
+    /// Begins scrubbing at time 0. Blocks that were due before are found again.
+    pub(in crate::drive) fn begin_scrubbing<C: Contents>(&mut self, controller: &mut Controller<C>) {
+        let geometry = &controller.flash.geometry;
+        *self = Maintenance::of(geometry);
+        let Some(errors) = &controller.errors else { return };
+        let pages =
+            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
+        self.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.scrub_from(SimTime::ZERO, controller);
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Begins scrubbing at time 0. Blocks that were due before are found again.
-    pub(in crate::drive) fn begin_scrubbing(&mut self, controller: &mut Controller<C>) {
-        self.maintenance = Maintenance::of(&self.flash.geometry);
-        let Some(errors) = &controller.errors else { return };
-        let geometry = &self.flash.geometry;
-        let pages =
-            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        self.maintenance.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
-        self.maintenance.scrub_from(SimTime::ZERO, controller);
-    }
-
     /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
     /// drive that is too slow for its rate scrubs as fast as it can. Data that have to be moved are moved before more are
     /// read: otherwise a drive that finds blocks due faster than it moves them would never come to its writes.

@@ -111,6 +111,8 @@ pub(in crate::drive) struct Translation<C> {
     streams: PageStreams,
     /// Whether each block has a summary page after its data.
     summaries: bool,
+    /// Pages of each plane that cannot be mapped, so that it can always continue.
+    spare_pages: u32,
     /// In backends of physical pages: the first page of each block that may be written next.
     next_pages: Vec<u32>,
 }

@@ -6,7 +6,6 @@
 
 use super::backend::{DieQueue, Ftl};
 use super::{DriveBackends, Translation};
-use crate::drive::DriveLife;
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::PlaneId;
@@ -14,7 +13,7 @@ use crate::ftl::Allocation;
 
 impl<C: Contents> Translation<C> {
     /// Whether the planes of a write queue can take another page after those that wait.
-    fn takes_more(&self, ftl: usize, write_queue: u32, life: &DriveLife, controller: &Controller<C>) -> bool {
+    fn takes_more(&self, ftl: usize, write_queue: u32, controller: &Controller<C>) -> bool {
         let (mut at, mut waiting) = (controller.queues.first_write(write_queue), 0);
         while at.is_some() {
             let op = &controller.queues[at];
@@ -22,12 +21,11 @@ impl<C: Contents> Translation<C> {
             at = op.next;
         }
         let blocks = &self.blocks;
-        let write_queue_of =
-            |plane: PlaneId| self.die_queues[self.die_queue_of[plane.0 as usize] as usize].write_queue;
+        let write_queue_of = |plane: PlaneId| self.die_queues[self.die_queue_of(plane)].write_queue;
         let planes = || self.planes_in(ftl).filter(|&plane| write_queue_of(plane) == write_queue);
         let free = |plane| blocks.plane(plane).free_pages.saturating_sub(blocks.reserve());
         let valid = |plane| blocks.valid_counts(plane).map(u32::from).sum();
-        let left = |plane| self.mappable(plane, life).saturating_sub(valid(plane));
+        let left = |plane| self.mappable(plane).saturating_sub(valid(plane));
         planes().map(free).sum::<u32>() > waiting || planes().map(left).sum::<u32>() > waiting
     }
 
@@ -38,7 +36,6 @@ impl<C: Contents> Translation<C> {
         &self,
         ftl: usize,
         write_queue: u32,
-        life: &DriveLife,
         controller: &Controller<C>,
     ) -> u32 {
         let this = &self.backends[ftl];
@@ -46,7 +43,7 @@ impl<C: Contents> Translation<C> {
         let end = die_queues.iter().map(|die_queue| die_queue.write_queue + 1).max().unwrap_or(write_queue);
         (write_queue..end)
             .chain(this.first_write_queue..write_queue)
-            .find(|&write_queue| self.takes_more(ftl, write_queue, life, controller))
+            .find(|&write_queue| self.takes_more(ftl, write_queue, controller))
             .unwrap_or(write_queue)
     }
 }

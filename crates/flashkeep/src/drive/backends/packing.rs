@@ -25,48 +25,9 @@ use super::{DriveBackends, Packing, Power, Translation};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp, PageWrite};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
-use crate::flash::{Geometry, PlaneId, Ppn, Target};
+use crate::flash::{FlashArray, Geometry, OpKind, PlaneId, Ppn, Target};
 use crate::ftl::SLC_STREAM;
 use crate::kernel::{Id, SimTime, Span};
-
-impl Packing {
-    /// Whether programs take several pages of the map.
-    #[inline(always)]
-    pub(in crate::drive) fn is_active(&self) -> bool {
-        self.active
-    }
-
-    /// Whether pages of the map share pages of the flash.
-    #[inline(always)]
-    pub(in crate::drive) fn shares(&self) -> bool {
-        self.shares
-    }
-
-    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
-        let page = drive.page_sectors as u16;
-        Packing {
-            active: geometry.word_line > 1,
-            shares: geometry.places > 1,
-            gather: Span(drive.gather_ns),
-            flash_page: page * geometry.places as u16,
-            page,
-            placed: vec![0; backends],
-            ..Packing::default()
-        }
-    }
-
-    /// Whether writes wait for others.
-    pub(in crate::drive) fn gathers_writes(&self) -> bool {
-        self.gather > Span::ZERO
-    }
-
-    /// A backend places a page without time: whether its next one shares a word line with that.
-    pub(super) fn stays_in_word_line(&mut self, ftl: usize, places: u32) -> bool {
-        let placed = &mut self.placed[ftl];
-        *placed = (*placed + 1) % places;
-        *placed != 0
-    }
-}
 
 impl<C: Contents> Translation<C> {
     /// The stream of a page that waits.
@@ -109,6 +70,43 @@ impl<C: Contents> Translation<C> {
 }
 
 impl Packing {
+    /// Whether programs take several pages of the map.
+    #[inline(always)]
+    pub(in crate::drive) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Whether pages of the map share pages of the flash.
+    #[inline(always)]
+    pub(in crate::drive) fn shares(&self) -> bool {
+        self.shares
+    }
+
+    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
+        let page = drive.page_sectors as u16;
+        Packing {
+            active: geometry.word_line > 1,
+            shares: geometry.places > 1,
+            gather: Span(drive.gather_ns),
+            flash_page: page * geometry.places as u16,
+            page,
+            placed: vec![0; backends],
+            ..Packing::default()
+        }
+    }
+
+    /// Whether writes wait for others.
+    pub(in crate::drive) fn gathers_writes(&self) -> bool {
+        self.gather > Span::ZERO
+    }
+
+    /// A backend places a page without time: whether its next one shares a word line with that.
+    pub(super) fn stays_in_word_line(&mut self, ftl: usize, places: u32) -> bool {
+        let placed = &mut self.placed[ftl];
+        *placed = (*placed + 1) % places;
+        *placed != 0
+    }
+
     /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
     pub(super) fn gathers<C: Contents>(
         &mut self,
@@ -142,6 +140,88 @@ impl Packing {
             at = controller.queues[at].next;
         }
     }
+
+    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.
+    pub(in crate::drive) fn gathers_until<C: Contents>(
+        &self,
+        write_queue: u32,
+        ftl: &Translation<C>,
+        controller: &Controller<C>,
+    ) -> Option<SimTime> {
+        let mut at = controller.queues.first_write(write_queue);
+        let until = self.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
+        let together = ftl.gathered_pages(usize::from(controller.queues[at].ftl));
+        let mut pages = 0;
+        while at.is_some() {
+            let DriveOp { placed, command, next, .. } = controller.queues[at];
+            pages += u32::from(command.count - placed);
+            if pages >= together {
+                return None;
+            }
+            at = next;
+        }
+        Some(until)
+    }
+
+    /// When a write that waits for others, and that a channel could take, waits for them no more.
+    pub(super) fn gathered_at<C: Contents>(
+        &self,
+        channel: usize,
+        ftl: &Translation<C>,
+        controller: &Controller<C>,
+    ) -> Option<SimTime> {
+        if self.gather == Span::ZERO {
+            return None;
+        }
+        let all = controller.dies.channel(channel).die_queues.iter();
+        let die_queues = all.map(|&(die_queue, _)| &ftl.die_queues[die_queue as usize]);
+        let waiting = die_queues.filter(|die_queue| controller.queues.has_writes(die_queue.write_queue));
+        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, ftl, controller)).min()
+    }
+
+    /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
+    /// the same page of the flash.
+    pub(super) fn gather_physical<C: Contents>(
+        &self,
+        write_queue: u32,
+        plane: PlaneId,
+        pages: &mut Vec<PageWrite>,
+        controller: &mut Controller<C>,
+    ) {
+        let first = controller.queues[controller.queues.first_write(write_queue)].ppn;
+        loop {
+            let op = controller.queues.pop(write_queue);
+            pages.push(controller.queues.page_of_write(op, 0, plane));
+            let next = controller.queues.first_write(write_queue);
+            let counters = |op: &DriveOp| {
+                op.command.verb == Verb::Write && controller.flash.geometry.share_a_page(op.ppn, first)
+            };
+            if !(self.active && next.is_some() && counters(&controller.queues[next])) {
+                break;
+            }
+        }
+        if self.active {
+            let whole = |sectors| if sectors == 0 { self.page } else { sectors };
+            pages[0].target.sectors = pages.iter().map(|page| whole(page.target.sectors)).sum();
+            pages[1..].iter_mut().for_each(|page| page.target.along = true);
+        }
+    }
+
+    /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
+    pub(super) fn share_flash_pages(&self, pages: &mut [PageWrite], geometry: &Geometry) {
+        for at in 0..pages.len() {
+            let target = Target::sectors(pages[at].target.to, self.flash_page);
+            let before = at.checked_sub(1).map(|before| pages[before].target.to);
+            let along = before.is_some_and(|before| geometry.share_a_page(before, target.to));
+            pages[at].target = Target { along, ..target };
+        }
+    }
+
+    /// The time to read this many pages of a flash page, if no other operation runs.
+    pub(super) fn time_of_reads(&self, first: Ppn, pages: u16, flash: &FlashArray) -> Span {
+        let target = Target::sectors(first, pages * self.page);
+        flash.timing.cost_of(&flash.geometry, OpKind::Read, target).whole()
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -167,7 +247,7 @@ impl<C: Contents> DriveBackends<C> {
             let page = command.start.plus(at);
             let count = (step - page.low() % step).min(u32::from(command.count) - at);
             let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
-            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), &self.health.life, controller);
+            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), controller);
             let part = command.over(page, count as u16);
             self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels, controller);
             at += count;
@@ -184,7 +264,7 @@ impl<C: Contents> DriveBackends<C> {
         for die_queue in 0..self.ftl.die_queues.len() {
             let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
             if controller.queues.has_writes(write_queue)
-                && self.gathers_until(write_queue, controller).is_some()
+                && self.packing.gathers_until(write_queue, &self.ftl, controller).is_some()
             {
                 self.packing.stop_gathering(write_queue, controller);
                 self.offer(
@@ -195,52 +275,6 @@ impl<C: Contents> DriveBackends<C> {
                     controller,
                 );
             }
-        }
-    }
-
-    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.
-    pub(in crate::drive) fn gathers_until(
-        &self,
-        write_queue: u32,
-        controller: &Controller<C>,
-    ) -> Option<SimTime> {
-        let mut at = controller.queues.first_write(write_queue);
-        let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
-        let together = self.ftl.gathered_pages(usize::from(controller.queues[at].ftl));
-        let mut pages = 0;
-        while at.is_some() {
-            let DriveOp { placed, command, next, .. } = controller.queues[at];
-            pages += u32::from(command.count - placed);
-            if pages >= together {
-                return None;
-            }
-            at = next;
-        }
-        Some(until)
-    }
-
-    /// When a write that waits for others, and that a channel could take, waits for them no more.
-    pub(super) fn gathered_at(&self, channel: usize, controller: &Controller<C>) -> Option<SimTime> {
-        if self.packing.gather == Span::ZERO {
-            return None;
-        }
-        let die_queues = controller
-            .dies
-            .channel(channel)
-            .die_queues
-            .iter()
-            .map(|&(die_queue, _)| &self.ftl.die_queues[die_queue as usize]);
-        let waiting = die_queues.filter(|die_queue| controller.queues.has_writes(die_queue.write_queue));
-        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, controller)).min()
-    }
-
-    /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
-    pub(super) fn share_flash_pages(&self, pages: &mut [PageWrite]) {
-        for at in 0..pages.len() {
-            let target = Target::sectors(pages[at].target.to, self.packing.flash_page);
-            let before = at.checked_sub(1).map(|before| pages[before].target.to);
-            let along = before.is_some_and(|before| self.flash.geometry.share_a_page(before, target.to));
-            pages[at].target = Target { along, ..target };
         }
     }
 
@@ -279,38 +313,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         if begins {
             self.begin_parts(now, controller);
-        }
-    }
-
-    // ---------------------------------------------------------------- collection
-
-    // ---------------------------------------------------------------- physical-page backends
-
-    /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
-    /// the same page of the flash.
-    pub(super) fn gather_physical(
-        &self,
-        write_queue: u32,
-        plane: PlaneId,
-        pages: &mut Vec<PageWrite>,
-        controller: &mut Controller<C>,
-    ) {
-        let first = controller.queues[controller.queues.first_write(write_queue)].ppn;
-        loop {
-            let op = controller.queues.pop(write_queue);
-            pages.push(controller.queues.page_of_write(op, 0, plane));
-            let next = controller.queues.first_write(write_queue);
-            let counters = |op: &DriveOp| {
-                op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
-            };
-            if !(self.packing.active && next.is_some() && counters(&controller.queues[next])) {
-                break;
-            }
-        }
-        if self.packing.active {
-            let whole = |sectors| if sectors == 0 { self.packing.page } else { sectors };
-            pages[0].target.sectors = pages.iter().map(|page| whole(page.target.sectors)).sum();
-            pages[1..].iter_mut().for_each(|page| page.target.along = true);
         }
     }
 }

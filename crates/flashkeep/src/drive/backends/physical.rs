@@ -42,7 +42,7 @@ impl<C: Contents> Translation<C> {
     /// The write queue of the unit that a page is in.
     pub(in crate::drive) fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
         let plane = self.blocks.geometry().plane_of(ppn);
-        let mut die_queue = self.die_queue_of[plane.0 as usize] as usize;
+        let mut die_queue = self.die_queue_of(plane);
         if controller.dies.is_spread() {
             let unit = controller.unit_of_page(ppn);
             let mut die_queues = self.backends[self.ftl_of(plane)].die_queues_range();

@@ -177,10 +177,8 @@ impl Power {
 
     /// Recovery data are kept from now on.
     pub(in crate::drive) fn begin_recording(&mut self, geometry: &Geometry) {
-        self.data = Some(Box::new(RecoveryData {
-            guard: vec![SimTime::ZERO; geometry.block_space()],
-            ..RecoveryData::default()
-        }));
+        let guard = vec![SimTime::ZERO; geometry.block_space()];
+        self.data = Some(Box::new(RecoveryData { guard, ..RecoveryData::default() }));
     }
 
     /// The block of a version is not erased before its successor is programmed, if that is under way.
@@ -338,16 +336,14 @@ impl<C: Contents> DriveBackends<C> {
     /// degraded: it places pages in any plane, evicts pages to the controller's memory, and a power loss may lose those.
     pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) -> bool {
         let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
-        let write_queue = |plane: &PlaneId| {
-            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
-        };
+        let write_queue = |&plane: &PlaneId| self.ftl.die_queues[self.ftl.die_queue_of(plane)].write_queue;
         let mut planes = self.ftl.planes_of(ftl);
         planes.sort_by_key(write_queue);
         if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
             return false;
         }
         if self.ftl.backends[ftl].limit.is_none() {
-            self.set_damaged(controller);
+            self.health.set_damaged(controller);
             self.set_limit(now, ftl, controller);
         }
         true

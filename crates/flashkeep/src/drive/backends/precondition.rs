@@ -219,9 +219,7 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         if let Some(cursor) = &cursor {
-            let initial = InitialPlaces::InTurn(cursor.rule().clone(), cursor.end());
-            self.ftl.maps.set_initial(initial.clone());
-            self.ftl.blocks.set_initial(initial);
+            self.ftl.set_initial(InitialPlaces::InTurn(cursor.rule().clone(), cursor.end()));
         }
         self.immediate.cursor = cursor;
     }

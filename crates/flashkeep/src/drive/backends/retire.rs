@@ -8,7 +8,7 @@
 
 use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
-use crate::drive::{BlockErases, DriveLife, Fault};
+use crate::drive::{BlockErases, Fault};
 use crate::engine::{Cause, Contents};
 use crate::flash::{OpKind, PlaneId};
 use crate::kernel::SimTime;
@@ -26,11 +26,8 @@ impl<C: Contents> Translation<C> {
     }
 
     /// The number of pages of a plane that can be mapped so that it can always continue.
-    pub(super) fn mappable(&self, plane: PlaneId, life: &DriveLife) -> u32 {
-        let DriveLife { spare_blocks, padding, .. } = *life;
-        let others = self.blocks.geometry().blocks.saturating_sub(spare_blocks);
-        let spare = spare_blocks * self.blocks.geometry().pages + others * padding;
-        self.blocks.good_pages(plane).saturating_sub(spare)
+    pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
+        self.blocks.good_pages(plane).saturating_sub(self.spare_pages)
     }
 }
 
@@ -47,7 +44,7 @@ impl<C: Contents> DriveBackends<C> {
         let ftl = self.ftl.ftl_of(plane);
         if self.flash.geometry.is_slc_block(block) {
             // The drive continues with a smaller cache, or without one.
-            self.set_damaged(controller);
+            self.health.set_damaged(controller);
             return self.ftl.blocks.retire_block(plane, block);
         }
         self.health.life.expired += 1;
@@ -55,15 +52,15 @@ impl<C: Contents> DriveBackends<C> {
             self.health.life.first_worn_block = Some(end);
             controller.open.note_first_death(controller.dies.unit_of_block(plane, block));
         }
-        self.set_damaged(controller);
+        self.health.set_damaged(controller);
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);
             self.void_physical(controller.now, ftl, Fault::Block(plane, block), controller);
             return self.ftl.tell_retired(ftl, Fault::Block(plane, block), controller);
         }
-        let before = self.ftl.mappable(plane, &self.health.life);
+        let before = self.ftl.mappable(plane);
         self.ftl.blocks.retire_block(plane, block);
-        let lost = before - self.ftl.mappable(plane, &self.health.life);
+        let lost = before - self.ftl.mappable(plane);
         let Some(limit) = &mut self.ftl.backends[ftl].limit else {
             return self.set_limit(controller.now, ftl, controller);
         };
@@ -151,7 +148,7 @@ impl<C: Contents> DriveBackends<C> {
         if let Some(errors) = &mut controller.errors {
             errors.begin();
         }
-        self.begin_scrubbing(controller);
+        self.maintenance.begin_scrubbing(controller);
         self.look_at_caches(SimTime::ZERO, controller);
     }
 }

@@ -166,6 +166,39 @@ impl<C: Contents> Translation<C> {
         let cached = geometry.slc.blocks > 0 && self.planes_in(ftl).any(has_room);
         if cached { geometry.places } else { geometry.word_line }
     }
+
+    /// The plane of a die queue whose cache takes the first page of a write queue; planes without room in their caches
+    /// are passed over. A pool of several units looks for itself, as its cache has one open block.
+    #[inline(never)]
+    pub(super) fn plane_in_cache(
+        &self,
+        die_queue: &DieQueue,
+        head: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        if controller.dies.is_spread() {
+            return None;
+        }
+        let op = &controller.queues[head];
+        let lpn = op.command.start.low() + u32::from(op.placed);
+        let ftl = &self.backends[usize::from(die_queue.ftl)];
+        let (geometry, choice) = (self.blocks.geometry(), self.placement.plane_choice);
+        let same = match choice {
+            PlaneChoice::InTurn => None,
+            PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
+            PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
+        };
+        let fits = |plane: PlaneId| {
+            self.is_cached_in(plane, lpn)
+                && same.is_none_or(|same| same == plane)
+                && ftl.allocation.allows(geometry, &ftl.domain, lpn, plane)
+        };
+        if choice == PlaneChoice::InTurn {
+            return Allocation::next_plane(&die_queue.planes, die_queue.turn, fits);
+        }
+        let room = |plane| fits(plane).then(|| self.blocks.cache(plane).free_pages);
+        Allocation::roomiest(&die_queue.planes, die_queue.turn, room)
+    }
 }
 
 impl Gc {
@@ -227,41 +260,6 @@ impl Gc {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    // ---------------------------------------------------------------- placement
-
-    /// The plane of a die queue whose cache takes the first page of a write queue; planes without room in their caches
-    /// are passed over. A pool of several units looks for itself, as its cache has one open block.
-    #[inline(never)]
-    pub(super) fn plane_in_cache(
-        &self,
-        die_queue: &DieQueue,
-        head: Id<DriveOp>,
-        controller: &Controller<C>,
-    ) -> Option<(PlaneId, u32)> {
-        if controller.dies.is_spread() {
-            return None;
-        }
-        let op = &controller.queues[head];
-        let lpn = op.command.start.low() + u32::from(op.placed);
-        let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
-        let (geometry, choice) = (&self.flash.geometry, self.ftl.placement.plane_choice);
-        let same = match choice {
-            PlaneChoice::InTurn => None,
-            PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
-            PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
-        };
-        let fits = |plane: PlaneId| {
-            self.ftl.is_cached_in(plane, lpn)
-                && same.is_none_or(|same| same == plane)
-                && ftl.allocation.allows(geometry, &ftl.domain, lpn, plane)
-        };
-        if choice == PlaneChoice::InTurn {
-            return Allocation::next_plane(&die_queue.planes, die_queue.turn, fits);
-        }
-        let room = |plane| fits(plane).then(|| self.ftl.blocks.cache(plane).free_pages);
-        Allocation::roomiest(&die_queue.planes, die_queue.turn, room)
-    }
-
     /// A page of a write has its place in a plane, in the cache or not.
     pub(super) fn note_placement(
         &mut self,

@@ -37,19 +37,14 @@ impl Gc {
             return None;
         }
         // Where nothing is free, the pages that are read go to the controller's memory.
-        let unit = match self.stream_of_step(plane, victim, ftl, controller) {
-            Some(stream) => ftl
-                .next_block(plane, stream)
-                .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
-            None => source,
-        };
+        let stream = self.stream_of_step(plane, victim, ftl, controller);
+        let block = stream.and_then(|stream| ftl.next_block(plane, stream));
+        let unit = block.map_or(source, |block| controller.dies.unit_of_block(plane, block));
         controller.dies.is_among(idle, unit).then_some(unit)
     }
 }
 
 impl<C: Contents> DriveBackends<C> {
-    // ---------------------------------------------------------------- writes
-
     /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
     #[inline(never)]
     pub(super) fn plane_in_unit(

@@ -24,14 +24,12 @@ impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn replaced_by(&self, op: Id<DriveOp>, controller: &Controller<C>) -> Replaced {
         let DriveOp { command, placed, ftl, .. } = controller.queues[op];
         let pages = command.low_pages().skip(usize::from(placed));
-        let copies =
-            pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn, controller)).map(|ppn| {
-                Replaced {
-                    version: self.blocks.version(ppn),
-                    plane: Some(self.blocks.geometry().plane_of(ppn)),
-                }
-            });
-        copies.max_by_key(|copy| copy.version).unwrap_or_default()
+        let copies = pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn, controller));
+        let replaced = |ppn| Replaced {
+            version: self.blocks.version(ppn),
+            plane: Some(self.blocks.geometry().plane_of(ppn)),
+        };
+        copies.map(replaced).max_by_key(|copy| copy.version).unwrap_or_default()
     }
 
     /// The plane of the older copy, if the new one must go there as well.

@@ -2,7 +2,6 @@
 
 use super::backend::{DieQueue, Ftl};
 use super::{DriveBackends, Power, Translation};
-use crate::drive::DriveLife;
 use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker, UnitPhase};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
@@ -143,13 +142,7 @@ impl<C: Contents> Translation<C> {
     }
 
     /// The write queue of an address of which some levels are bound.
-    pub(super) fn bound_write_queue(
-        &self,
-        ftl: usize,
-        lpn: u32,
-        life: &DriveLife,
-        controller: &Controller<C>,
-    ) -> u32 {
+    pub(super) fn bound_write_queue(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> u32 {
         let this = &self.backends[ftl];
         let write_queue = match &this.allocation {
             Allocation::Dynamic => this.first_write_queue,
@@ -159,10 +152,10 @@ impl<C: Contents> Translation<C> {
             }
             Allocation::Static(order) => {
                 let plane = this.domain.plane(self.blocks.geometry(), order.coordinates(&this.domain, lpn));
-                self.die_queues[self.die_queue_of[plane.0 as usize] as usize].write_queue
+                self.die_queues[self.die_queue_of(plane)].write_queue
             }
         };
-        if self.remaps { self.write_queue_with_room(ftl, write_queue, life, controller) } else { write_queue }
+        if self.remaps { self.write_queue_with_room(ftl, write_queue, controller) } else { write_queue }
     }
 
     /// The plane of a die queue that comes first among those where a page of which some levels are bound may go.
@@ -213,7 +206,7 @@ impl<C: Contents> DriveBackends<C> {
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), &self.health.life, controller);
+            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), controller);
             let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
             self.queue_write(now, ftl, &one, token, contents, write_queue, channels, controller);
         }
@@ -309,13 +302,13 @@ impl<C: Contents> DriveBackends<C> {
         if !head.is_some() {
             return None;
         }
-        if !M::PLAIN && self.packing.active && self.gathers_until(die_queue.write_queue, controller).is_some()
-        {
+        let gathers = || self.packing.gathers_until(die_queue.write_queue, &self.ftl, controller).is_some();
+        if !M::PLAIN && self.packing.active && gathers() {
             return None;
         }
         if !M::PLAIN
             && self.slc.active
-            && let Some(found) = self.plane_in_cache(die_queue, head, controller)
+            && let Some(found) = self.ftl.plane_in_cache(die_queue, head, controller)
         {
             return Some(found);
         }
@@ -412,7 +405,7 @@ impl<C: Contents> DriveBackends<C> {
             self.place(page, stream, controller);
         }
         if self.packing.active && !self.ftl.physical {
-            self.share_flash_pages(&mut pages);
+            self.packing.share_flash_pages(&mut pages, &self.flash.geometry);
         }
         if self.ftl.placement.many_planes && !self.ftl.physical {
             self.ftl.prefetch_for(die_queue);
@@ -456,7 +449,7 @@ impl<C: Contents> DriveBackends<C> {
         let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
         let head = controller.queues.first_write(write_queue);
         if self.ftl.physical {
-            self.gather_physical(write_queue, plane, pages, controller);
+            self.packing.gather_physical(write_queue, plane, pages, controller);
             return 0;
         }
         let stream =

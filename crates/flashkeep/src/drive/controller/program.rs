@@ -398,9 +398,7 @@ impl<C: Contents> Controller<C> {
             state.together.push(ppn);
         }
     }
-}
 
-impl<C: Contents> Controller<C> {
     #[inline(never)]
     pub(in crate::drive) fn parity_fits(
         &self,

@@ -3,7 +3,7 @@
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, OpQueue, Queues};
-use crate::drive::backends::{DriveBackends, Translation, UNASKED};
+use crate::drive::backends::{Translation, UNASKED};
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{PlaneId, Ppn, Target, UnitId};
 use crate::kernel::{Arena, Id, SimTime, Span};
@@ -391,13 +391,11 @@ impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn plane_of_replaced(
         &self,
         head: Id<DriveOp>,
-        backends: &DriveBackends<C>,
+        translation: &Translation<C>,
     ) -> Option<PlaneId> {
-        self.queues[head].dealt.or_else(|| backends.ftl.only_plane_for(backends.ftl.replaced_by(head, self)))
+        self.queues[head].dealt.or_else(|| translation.only_plane_for(translation.replaced_by(head, self)))
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// The contents of a page in a write in flight.
     pub(in crate::drive) fn carried_page(
         &self,
@@ -411,9 +409,7 @@ impl<C: Contents> Controller<C> {
         }
         self.queues.carried[Id::<DriveOp>::new(op).index()][translation.place_in_write(ftl, op, lpn, self)]
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// The copy that a page of a write in flight replaces, where that is noted.
     pub(in crate::drive) fn older_place(
         &mut self,
@@ -437,17 +433,13 @@ impl<C: Contents> Controller<C> {
         let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
         copies.get(translation.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// Whether no operation waits or is in progress that a request waits for.
     #[must_use]
     pub(in crate::drive) fn is_quiet(&self) -> bool {
         self.queues.ops.live() == 0 && self.done.is_empty()
     }
-}
 
-impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
         self.dies[unit].reads.any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)

@@ -96,7 +96,7 @@ impl<C: Contents> Controller<C> {
             cause = Cause::Gc;
         } else {
             end = self.read_in_rounds(now, &gang, &mut steps, backends);
-            let dealt = backends.deal_out(&gang, self);
+            let dealt = backends.ftl.deal_out(&gang, self);
             end = self.write_in_rounds(now, end, &gang, steps, backends);
             self.queues.collect_dealt(dealt);
         }

@@ -9,7 +9,7 @@
 use super::queue::DriveOp;
 use super::rounds::BATCH;
 use super::{Controller, Dies};
-use crate::drive::backends::{DieQueue, DriveBackends};
+use crate::drive::backends::{DieQueue, DriveBackends, Translation};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -153,29 +153,27 @@ impl<C: Contents> Controller<C> {
         }
         geometry.ppn(PlaneId((plane.0 + 1) % geometry.plane_count()), 0, 0)
     }
-}
 
-impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn deal_write_queue(
         &mut self,
         write_queue: u32,
         die_queues: &[usize],
-        backends: &DriveBackends<C>,
+        translation: &Translation<C>,
     ) {
-        let planes = |die_queue: &usize| backends.ftl.die_queue(*die_queue).planes.clone();
+        let planes = |die_queue: &usize| translation.die_queue(*die_queue).planes.clone();
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
         let mut turn = self.dies.open_round.turn_of_planes(write_queue);
         for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
-            let plane = if n < BATCH { backends.ftl.deal_one(op, &planes, &given, turn, self) } else { None };
+            let plane = if n < BATCH { translation.deal_one(op, &planes, &given, turn, self) } else { None };
             let Some((at, next)) = plane else {
                 rest.push(op);
                 continue;
             };
             (given[at], turn) = (given[at] + 1, next);
             self.queues[op].dealt = Some(planes[at]);
-            let die_queue = backends.ftl.die_queue_of(planes[at]);
+            let die_queue = translation.die_queue_of(planes[at]);
             let place = die_queues
                 .iter()
                 .position(|&other| other == die_queue)

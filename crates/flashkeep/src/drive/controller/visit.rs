@@ -214,9 +214,7 @@ impl<C: Contents> Controller<C> {
     ) -> Next {
         Next::Granted(Writes::<M>::grant(self, now, channel, found, backends))
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// A unit is free, and all waiting operations have been granted.
     #[inline(never)]
     pub(super) fn after_visit(
@@ -252,9 +250,7 @@ impl<C: Contents> Controller<C> {
             Some(_) => {}
         }
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
     #[inline(never)]
     pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
@@ -263,7 +259,8 @@ impl<C: Contents> Controller<C> {
             let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
             let channels = backends.ftl.channels_offered(usize::from(ftl));
             let waits = self.queues.write_queues[write_queue as usize].head.is_some();
-            if channels > 1 && waits && backends.gathers_until(write_queue, self).is_none() {
+            let gathers = || backends.packing.gathers_until(write_queue, &backends.ftl, self).is_some();
+            if channels > 1 && waits && !gathers() {
                 backends.offer(now, usize::from(ftl), write_queue, channels, self);
             }
         }

@@ -324,16 +324,12 @@ impl<C: Contents> Controller<C> {
             watch.keep(Told::Operation(*operation));
         }
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// There are no observers of operations, and no errors that depend on them.
     pub(in crate::drive) fn is_unheard(&self) -> bool {
         self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
     }
-}
 
-impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn count_recovery(
         &mut self,
         start: SimTime,
@@ -346,9 +342,7 @@ impl<C: Contents> Controller<C> {
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
     }
-}
 
-impl<C: Contents> Controller<C> {
     /// A block is new: it has no erases from before.
     pub(in crate::drive) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
         *self.erases_before_of(plane, block) = 0;
