@@ -129,7 +129,7 @@ pub(in crate::drive) struct Gc {
     background: bool,
     /// How few free pages of a plane make it collect.
     thresholds: GcThresholds,
-    /// Of a pool of several planes: the erased pages that end its collection.
+    /// Of a pool of several planes: the erased pages that end its collection; 0 without pools.
     enough: u32,
     /// Blocks from this one on are those of the SLC cache.
     cache_from: u32,
@@ -149,7 +149,7 @@ pub(in crate::drive) struct Power {
     data: Option<Box<RecoveryData>>,
 }
 
-/// What the flash, the FTLs' logs and a non-volatile memory say after a power loss.
+/// What OOB areas, logs and a non-volatile memory hold, and what a power loss would interrupt.
 #[derive(Clone, Debug, Default)]
 struct RecoveryData {
     /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
