@@ -165,7 +165,7 @@ impl<C: Contents> Translation<C> {
         controller.accounts.counters_mut().slc.erases -= u64::from(cached);
     }
 
-    /// Counts the valid pages of each block anew, as the maps say.
+    /// Counts the valid pages of each block again, as the maps say.
     fn count_valid(&mut self) {
         let mut valid = vec![0; self.blocks.geometry().block_space()];
         for backend in 0..self.backends.len() {
