@@ -50,13 +50,13 @@ impl Gc {
         let under_way = self.collections[plane.0 as usize].victim();
         // Folding gives way to garbage collection.
         under_way
-            .filter(|_| !self.folds(plane))
+            .filter(|_| !self.folds(plane, ftl))
             .or_else(|| self.chooser.proposed(&ftl.blocks.of_plane(plane)))
     }
 
     /// The cause of moves and erase of a plane's victim.
     pub(in crate::drive) fn moves_because<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Cause {
-        if self.folds(plane) {
+        if self.folds(plane, ftl) {
             return Cause::Fold;
         }
         let collection = self.collections[plane.0 as usize].under_way;

@@ -171,7 +171,7 @@ impl<C: Contents> DriveBackends<C> {
         while let Some(plane) = controller.dies[unit].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
             // Folding in idle time waits for other work.
-            if self.gc.folds(plane) && !self.slc.is_due(plane, &self.ftl) {
+            if self.gc.folds(plane, &self.ftl) && !self.slc.is_due(plane, &self.ftl) {
                 self.gc.start_anew(plane);
             }
             match self.collect_plane(now, channel, plane, idle, whole, controller) {
@@ -194,7 +194,7 @@ impl<C: Contents> DriveBackends<C> {
         let to = self.ftl.program_moved(plane, lpn, self.ftl.blocks.contents(from), &self.gc);
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
-        if self.gc.folds(plane) {
+        if self.gc.folds(plane, &self.ftl) {
             self.note_fold(plane, from, controller);
         }
         self.power.note_move(from, to);

@@ -53,11 +53,12 @@ impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
         let CollectedPlane { ftl, controller, plane } = *self;
-        let (geometry, end) = (ftl.blocks.geometry(), ftl.blocks.geometry().pages_in(block));
+        let (geometry, backend) = (ftl.blocks.geometry(), ftl.ftl_of(plane));
+        let end = geometry.pages_in(block);
         (from..end).find(|&page| {
             if page + AHEAD < end {
                 let later = geometry.ppn(plane, block, page + AHEAD);
-                ftl.maps.prefetch(ftl.ftl_of(plane), ftl.blocks.owner(later));
+                ftl.maps.prefetch(backend, ftl.blocks.owner(later));
             }
             let ppn = geometry.ppn(plane, block, page);
             ftl.is_current(plane, ftl.blocks.owner(ppn), ppn, controller)

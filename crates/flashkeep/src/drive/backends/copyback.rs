@@ -24,7 +24,7 @@ impl<C: Contents> Translation<C> {
             return None;
         }
         let ftl = self.ftl_of(plane);
-        Some(if gc.folds(plane) {
+        Some(if gc.folds(plane, self) {
             self.streams.of_present(ftl, lpn)
         } else {
             self.streams.of_moved(ftl, lpn)

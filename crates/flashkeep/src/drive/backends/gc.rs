@@ -114,7 +114,6 @@ impl Gc {
         self.thresholds.below
     }
 
-    /// Whether no collection is in progress.
     pub(in crate::drive) fn new(drive: &Parameters, flash: &FlashArray) -> Gc {
         let geometry = &flash.geometry;
         let planes = geometry.plane_count() as usize;
@@ -142,7 +141,6 @@ impl Gc {
             background: drive.gc.background,
             thresholds: GcThresholds::new(below, (soft * pages) as u32),
             enough: if flash.pools == Pools::PLANES { 0 } else { below + geometry.pages },
-            cache_from: geometry.blocks,
             turns,
             notices,
             collections: vec![PlaneCollection::default(); planes],
@@ -328,7 +326,7 @@ impl<C: Contents> DriveBackends<C> {
         turns.is_urgent(self.ftl.blocks.plane(plane).free_pages)
             || !self.gc.is_hand_empty(plane)
             || under_way.is_some_and(|collection| collection.cause() != Cause::Gc)
-            || self.gc.folds(plane)
+            || self.gc.folds(plane, &self.ftl)
             || self.maintenance.has_refresh(plane, &self.ftl)
             || self.is_turn_of(now, plane, turns)
     }
@@ -472,7 +470,7 @@ impl<C: Contents> DriveBackends<C> {
                 self.ftl.leave_rest(stream, plane, first.target.to, &mut self.power, controller);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
                 // Folding in idle time must not be followed by a collection of the plane that it fills.
-                if self.gc.folds(plane) && self.gc.is_low_for_idle(plane, &self.ftl) {
+                if self.gc.folds(plane, &self.ftl) && self.gc.is_low_for_idle(plane, &self.ftl) {
                     self.look_at(plane, controller);
                 }
             }
@@ -558,7 +556,7 @@ impl<C: Contents> DriveBackends<C> {
                 return None;
             };
             // Folding has looked for the room that it needs.
-            let folds = self.gc.folds(plane);
+            let folds = self.gc.folds(plane, &self.ftl);
             let lacks_room = self.power.is_kept() && !folds && self.ftl.lacks_room(plane, victim);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
@@ -752,7 +750,8 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn collect_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         // A collection that is under way is finished: pages that it has moved leave no room for those of another
         // victim.
-        let under_way = self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.gc.folds(plane));
+        let under_way =
+            self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.gc.folds(plane, &self.ftl));
         let collection = under_way.or_else(|| self.gc.choose(plane, &mut self.ftl));
         self.collect_now(
             plane,

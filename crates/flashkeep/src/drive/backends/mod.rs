@@ -131,8 +131,6 @@ pub(in crate::drive) struct Gc {
     thresholds: GcThresholds,
     /// Of a pool of several planes: the erased pages that end its collection; 0 without pools.
     enough: u32,
-    /// Blocks from this one on are those of the SLC cache.
-    cache_from: u32,
     /// The turns in which the members collect, if they take turns.
     turns: Option<GcTurns>,
     notices: Notices,

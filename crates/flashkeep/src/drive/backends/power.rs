@@ -285,16 +285,16 @@ impl<C: Contents> Translation<C> {
 impl<C: Contents> DriveBackends<C> {
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(in crate::drive) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
-        let power = self.power.data.as_ref()?;
+        let data = self.power.data.as_ref()?;
         let Some(entry) = self.ftl.entry(backend, page) else {
             return self.nvram(BackendId(backend as u16)).oob(page);
         };
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);
         readable.then(|| OobData {
-            sequence: power.sequences.get(ppn.0.into()),
+            sequence: data.sequences.get(ppn.0.into()),
             stamp: self.ftl.blocks.contents(ppn).stamp(),
-            mark: power.marks.get(ppn.0.into()),
+            mark: data.marks.get(ppn.0.into()),
         })
     }
 
@@ -307,14 +307,14 @@ impl<C: Contents> DriveBackends<C> {
         ppn: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let Some(power) = &self.power.data else { return false };
-        let lpn = power.reverse_map.get(ppn.0.into());
+        let Some(data) = &self.power.data else { return false };
+        let lpn = data.reverse_map.get(ppn.0.into());
         if lpn == address {
             return false;
         }
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
-                let sequence = power.sequences.get(ppn.0.into());
+                let sequence = data.sequences.get(ppn.0.into());
                 let older = self.ftl.replace_older(ftl, lpn, sequence, ppn, &self.power, controller);
                 let Ok(older) = older else { return false };
                 self.ftl.blocks.remap(ppn, lpn);

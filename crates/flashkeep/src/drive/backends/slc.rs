@@ -82,7 +82,7 @@ impl SlcPolicy {
 
     /// Whether a plane's cache is folded in idle time: a block is being folded, or more are closed than are kept.
     fn folds_in_idle_time<C: Contents>(&self, plane: PlaneId, gc: &Gc, ftl: &Translation<C>) -> bool {
-        gc.folds(plane) || ftl.blocks.closed_cached(plane) > self.kept
+        gc.folds(plane, ftl) || ftl.blocks.closed_cached(plane) > self.kept
     }
 }
 
@@ -204,9 +204,9 @@ impl<C: Contents> Translation<C> {
 impl Gc {
     /// Whether the victim of a plane is a block of the cache.
     #[inline]
-    pub(super) fn folds(&self, plane: PlaneId) -> bool {
+    pub(super) fn folds<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> bool {
         let victim = self.collections[plane.0 as usize].victim();
-        victim.is_some_and(|block| block >= self.cache_from)
+        victim.is_some_and(|block| ftl.blocks.geometry().is_slc_block(block))
     }
 
     /// Whether a plane has no room for a step of folding, or for the `whole` block, or is to collect garbage first.
@@ -250,7 +250,7 @@ impl Gc {
         whole: bool,
         ftl: &Translation<C>,
     ) -> bool {
-        let folded = self.collections[plane.0 as usize].victim().filter(|_| self.folds(plane));
+        let folded = self.collections[plane.0 as usize].victim().filter(|_| self.folds(plane, ftl));
         let waits = folded.is_some_and(|block| self.must_wait(plane, block, whole, ftl));
         if waits {
             self.start_anew(plane);
@@ -291,7 +291,8 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies[unit].soft = true;
         }
         if self.slc.is_due(plane, &self.ftl)
-            && (self.gc.folds(plane) || self.gc.begin_folding(plane, Pace::Timed, &self.ftl, controller))
+            && (self.gc.folds(plane, &self.ftl)
+                || self.gc.begin_folding(plane, Pace::Timed, &self.ftl, controller))
         {
             self.ask_for_collection(plane, controller);
         }
@@ -372,9 +373,11 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.wake_slot(slot, from);
             return Some(None);
         }
-        planes.sort_by_key(|&plane| (!self.gc.folds(plane), self.ftl.blocks.cache(plane).free_pages));
+        planes.sort_by_key(|&plane| {
+            (!self.gc.folds(plane, &self.ftl), self.ftl.blocks.cache(plane).free_pages)
+        });
         for plane in planes {
-            let begun = self.gc.folds(plane) && !self.gc.give_way(plane, false, &self.ftl);
+            let begun = self.gc.folds(plane, &self.ftl) && !self.gc.give_way(plane, false, &self.ftl);
             if (begun || self.gc.begin_folding(plane, Pace::Timed, &self.ftl, controller))
                 && let Some(Some(unit)) = self.collect_plane(now, channel, plane, idle, false, controller)
             {

@@ -27,7 +27,7 @@ impl Gc {
     /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
     fn urgency<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Option<(bool, u32, PlaneId)> {
         let news = self.collections[plane.0 as usize].under_way.is_none();
-        if self.folds(plane) {
+        if self.folds(plane, ftl) {
             return None;
         }
         let free = ftl.blocks.plane(plane).free_pages;

@@ -221,7 +221,7 @@ impl<C: Contents> Translation<C> {
         if migrates && self.blocks.has_held(plane) {
             return self.blocks.program_held(plane, lpn, contents);
         }
-        if gc.folds(plane) {
+        if gc.folds(plane, self) {
             let stream = self.streams.of_present(ftl, lpn);
             return self.blocks.program_in(stream, plane, lpn, contents);
         }

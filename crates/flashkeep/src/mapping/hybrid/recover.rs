@@ -31,7 +31,7 @@ impl Hybrid {
         }
         let mut last = vec![true; self.logs.len()];
         for kept in remains.logs.iter().rev() {
-            let plane = ((kept.block - 1) % self.base.planes) as usize;
+            let plane = self.base.plane_of_block(kept.block);
             self.recover_log(plane, kept, std::mem::take(&mut last[plane]));
         }
         for block in self.base.damage.all_retired(self.base.blocks()) {
