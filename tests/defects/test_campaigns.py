@@ -684,3 +684,19 @@ def test_a_superblock_to_be_erased_may_not_even_have_been_programmed(case: Case)
     fails = ("--fail", "stall:plane:0.0.5.0@32req,for=2ms", "--fail", "power@87%")
     integrity = case(drive, workload, "--seed", "1", "--existing", "all", *fails)["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(case: Case) -> None:
+    # Each page that was created at a controller and could not be read there asked for all others that were to be
+    # written, there and at all other controllers: half a minute for an array of 600 MB.
+    (case.folder / "inner.toml").write_text('members = ["7 * ./member.toml"]\nredundancy.scheme = "lrc"\n')
+    drive = 'members = ["4 * ./inner.toml"]\nredundancy.scheme = "mirror"\n'
+    member = (
+        "flash = { channels = 1, chips_per_channel = 3, dies_per_chip = 8, planes_per_die = 1, blocks_per_plane = 32, "
+        "pages_per_block = 4, page_kib = 8 }\nftl = { over_provisioning = 0.25, logical_page_kib = 4 }\n"
+        'redundancy = { scheme = "declustered", across = "die", width = 6 }\n'
+        'errors = { model = "kim", scale = 5, retry.steps = 0, temperature_c = 40 }\n'
+    )
+    options = ("--seed", "812", "--existing", "all")
+    integrity = case(drive, "synth:random,requests=300,size=4096,rate=20k", *options, member=member)["integrity"]
+    assert integrity["wrong_reads"] == 0

@@ -7,24 +7,48 @@ use super::locks::Locks;
 use super::plan::Member;
 use super::running::RunningPlan;
 use super::tree::NodeId;
-use crate::kernel::Arena;
+use crate::kernel::{Arena, Id};
+
+/// The plans of each node that have steps that have not been submitted, in the order of their beginnings.
+#[derive(Clone, Debug)]
+pub(super) struct Unfinished(Vec<Vec<Id<RunningPlan>>>);
+
+impl Unfinished {
+    pub(super) fn new(nodes: usize) -> Self {
+        Unfinished(vec![Vec::new(); nodes])
+    }
+
+    /// A plan begins; the host's are not of a node.
+    #[inline]
+    pub(super) fn begin(&mut self, node: NodeId, id: Id<RunningPlan>) {
+        if let Some(plans) = self.0.get_mut(node.index()) {
+            plans.push(id);
+        }
+    }
+
+    /// All steps of a plan have been submitted.
+    #[inline]
+    pub(super) fn end(&mut self, node: NodeId, id: Id<RunningPlan>) {
+        if let Some(plans) = self.0.get_mut(node.index()) {
+            let at = plans.iter().rposition(|&other| other == id).expect("the plan had steps left");
+            plans.remove(at);
+        }
+    }
+}
 
 /// Plans under way, commands that wait for a stripe, and commands that their scheme made wait.
 #[derive(Clone, Copy)]
 pub(super) struct OutstandingWork<'a> {
     pub(super) running_plans: &'a Arena<RunningPlan>,
-    /// The number of those that carry out writes and trims.
-    pub(super) changes: usize,
+    pub(super) unfinished: &'a Unfinished,
     pub(super) locks: &'a Locks,
     pub(super) parked: &'a Parked,
 }
 
-impl OutstandingWork<'_> {
+impl<'a> OutstandingWork<'a> {
     /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
-        // Many pages may be asked for while as many are read.
-        let changing = (self.changes > 0).then(|| self.unfinished(node));
-        let plans = changing.into_iter().flatten().filter(|running| running.changes_pages());
+        let plans = self.unfinished(node).filter(|running| running.changes_pages());
         let commands = plans.map(|running| &running.command);
         let commands = commands.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
         let changes = |command: &&Command| {
@@ -44,10 +68,7 @@ impl OutstandingWork<'_> {
     }
 
     /// Plans with steps that have not been submitted.
-    fn unfinished(&self, node: NodeId) -> impl Iterator<Item = &RunningPlan> {
-        let unfinished = move |running: &&RunningPlan| {
-            running.is_under_way() && running.node == node && running.next < running.steps.len()
-        };
-        self.running_plans.places().filter(unfinished)
+    fn unfinished(self, node: NodeId) -> impl Iterator<Item = &'a RunningPlan> {
+        self.unfinished.0[node.index()].iter().map(move |&id| &self.running_plans[id])
     }
 }

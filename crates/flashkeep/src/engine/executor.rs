@@ -10,7 +10,7 @@
 use super::around::ReadCounts;
 use super::backends::{BackendId, Backends, CompletionPart, Done};
 use super::background::{BackgroundClock, Parked};
-use super::coming::OutstandingWork;
+use super::coming::{OutstandingWork, Unfinished};
 use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
@@ -61,8 +61,7 @@ pub struct Engine<S, C> {
     pub(super) nodes: Nodes<S>,
     pub(super) counters: Arena<CompletionCounter>,
     pub(super) running_plans: Arena<RunningPlan>,
-    /// The number of those that carry out writes and trims.
-    pub(super) changes: usize,
+    pub(super) unfinished: Unfinished,
     pub(super) buffers: PageBuffers<C>,
     pub(super) locks: Locks,
     /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
@@ -116,6 +115,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Flat { shapes, schemes, controllers, ports } = tree.flatten();
         let nodes = Nodes::new(shapes, schemes);
         Engine {
+            unfinished: Unfinished::new(nodes.len()),
             parked: Parked::new(nodes.len()),
             clock: BackgroundClock::new(nodes.all_schemes()),
             health: Health::new(nodes.all_schemes()),
@@ -123,7 +123,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             nodes,
             counters: Arena::default(),
             running_plans: Arena::default(),
-            changes: 0,
             buffers: PageBuffers::default(),
             locks: Locks::default(),
             has_faults: false,
@@ -394,13 +393,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
-        let Engine { nodes, locks, gaps, health, names, ports, running_plans, parked, changes, .. } = self;
+        let Engine { nodes, locks, gaps, health, names, ports, running_plans, unfinished, parked, .. } = self;
         let (scheme, shape, after) = nodes.split(node);
         let deeper = After {
             node,
             schemes: after,
             ports,
-            coming: OutstandingWork { running_plans, changes: *changes, locks, parked },
+            coming: OutstandingWork { running_plans, unfinished, locks, parked },
         };
         let (below, deeper) = (backends, &deeper);
         ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })

@@ -283,8 +283,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether a waiting command changes a page: a read had to wait for a copy of it, and it has been written since.
     fn changes(&self, node: NodeId, page: Page) -> bool {
-        let Engine { running_plans, changes, locks, parked, .. } = self;
-        (OutstandingWork { running_plans, changes: *changes, locks, parked }).holds(node, page).is_some()
+        let Engine { running_plans, unfinished, locks, parked, .. } = self;
+        (OutstandingWork { running_plans, unfinished, locks, parked }).holds(node, page).is_some()
     }
 }
 

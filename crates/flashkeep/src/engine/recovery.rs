@@ -2,6 +2,8 @@
 
 use super::backends::Backends;
 use super::background::{BackgroundClock, Parked};
+
+use super::coming::Unfinished;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
@@ -24,7 +26,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.counters = Arena::default();
         self.fences.clear();
-        (self.running_plans, self.changes) = (Arena::default(), 0);
+        self.running_plans = Arena::default();
+        self.unfinished = Unfinished::new(self.nodes.len());
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
         let mut held = std::mem::take(&mut self.locks);

@@ -39,7 +39,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let id = self.running_plans.claim();
         let running = &mut self.running_plans[id];
         let places = running.begin(start, plan, now);
-        self.changes += usize::from(running.changes_pages());
+        if !running.steps.is_empty() {
+            self.unfinished.begin(running.node, id);
+        }
         if takes_time {
             running.sums.addition = addition(&running.steps);
         }
@@ -139,11 +141,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// If all steps of a plan have been submitted, its stripe may be free for all, or for reads.
     fn note_submitted<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &mut self.running_plans[id];
-        let StripeHold::Held(key) = running.stripe else { return };
         if running.next < running.steps.len() {
             return;
         }
         let node = running.node;
+        self.unfinished.end(node, id);
+        let StripeHold::Held(key) = running.stripe else { return };
         if running.release == Release::Submitted {
             running.stripe = StripeHold::Released(key);
             self.unlock(backends, now, node, key);
@@ -377,7 +380,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn over<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &mut self.running_plans[id];
         running.phase = PlanPhase::Over;
-        self.changes -= usize::from(running.changes_pages());
         let (node, stripe, background, under) =
             (running.node, running.stripe, running.background(), running.under);
         let key = stripe.key();

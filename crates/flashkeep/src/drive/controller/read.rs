@@ -214,10 +214,12 @@ impl<C: Contents> Controller<C> {
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.queues[op].acknowledged = now;
-        let DriveOp { ppn, command, ftl, .. } = self.queues[op];
-        // Reads of physical pages were checked when they were submitted.
+        let DriveOp { ppn, command, ftl, course, .. } = self.queues[op];
+        // Reads of physical pages were checked when they were submitted. Between two attempts of a read, garbage
+        // collection may move the page and erase its block: what the attempts find was drawn before the first one, and
+        // the copy takes as long to read.
         debug_assert!(
-            backends.ftl.blocks().is_programmed(ppn) || backends.ftl.is_physical(),
+            course.again || backends.ftl.blocks().is_programmed(ppn) || backends.ftl.is_physical(),
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
