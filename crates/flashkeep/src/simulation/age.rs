@@ -2,7 +2,7 @@
 
 use super::age_blocks::AgedBlocks;
 use super::age_log::begin_ageing_log;
-use super::{Device, Flows, PREPARED, Simulation, Stop};
+use super::{Device, Flows, Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
@@ -93,6 +93,9 @@ struct AgedParts {
     /// The nodes of logs that fill their superblocks themselves.
     logs: Vec<NodeId>,
 }
+
+/// The number of pages that conditioning writes with one command.
+const WRITTEN: u64 = 4096;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. Valid pages belong to host pages that are drawn at random, except those that the
@@ -317,8 +320,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.untimed = true;
         self.device.engine.ports_mut().bypass(true);
         let pages = self.device.port().pages().len();
-        for first in (0..pages).step_by(PREPARED) {
-            self.write_run(first, (pages - first).min(PREPARED as u64) as u32);
+        for first in (0..pages).step_by(WRITTEN as usize) {
+            self.write_run(first, (pages - first).min(WRITTEN) as u32);
         }
         let keys = &self.resolved.spec.condition;
         let size = ((keys.write_kib * 1024.0) as u64).div_ceil(self.resolved.page_bytes());

@@ -69,9 +69,6 @@ use power::DurabilityOracle;
 /// The number of requests between two checks for an interruption.
 const LOOK: u64 = 8192;
 
-/// The number of pages that are created together before time 0.
-const PREPARED: usize = 256;
-
 /// The number of requests by which map entries are prefetched ahead.
 const AHEAD: usize = 6;
 

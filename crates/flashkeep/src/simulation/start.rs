@@ -1,12 +1,15 @@
 //! Pages that exist before time 0.
 
-use super::{Device, PREPARED, Simulation, Stop};
+use super::{Device, Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::{Contents, MemberRow, NodeId, OpenRequest, Scheme, Verb};
 use crate::host::Existing;
 use crate::job::{Halt, Progress};
 use crate::schemes::Any;
 use std::ops::{ControlFlow, Range};
+
+/// The number of pages that one command creates: in an array of arrays, all parts of a command are under way at once.
+const CREATED: u64 = 256;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn prepare(
@@ -67,7 +70,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // Commands create pieces of whole rows: parts of rows would be created page by page.
         let grain =
             self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let piece = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
+        let piece = CREATED.next_multiple_of(u64::from(grain));
         let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
         while from < pages {
