@@ -29,8 +29,6 @@ class Bias:
     """More events, from the random streams and the parts that can fail."""
     verify: bool = True
     """Whether cases are timed and verified."""
-    related: bool = False
-    """Whether some are run once more in another way, with the same results."""
 
 
 def _cuts(source: Any, least: int, most: int) -> list[str]:
@@ -107,7 +105,6 @@ BIASES = {
         ("nested",),
         _everywhere,
         lambda source, units: [*_cuts(source, 0, 2), *_parts_one_by_one(source, units), *_failures(source, units, 2)],
-        related=True,
     ),
     "cached-members": Bias(
         ("array", "array", "array", "mixed"),

@@ -735,8 +735,7 @@ def options(source: Source, case: Case, kind: str) -> None:
     job = case.options = {**case.options, **draw_options(source, shares)}
     name_handles(source, case)
     case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
-    related = source.bias is not None and source.bias.related
-    case.relation = source.pick("relation", ("",) * 4 + RELATIONS) if related else ""
+    case.relation = source.pick("relation", ("",) * 6 + RELATIONS)
     if (
         (case.relation == "unverified" and "verify" not in job)
         or (case.relation == "timeline" and "untimed" in job)

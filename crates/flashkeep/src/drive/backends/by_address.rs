@@ -72,12 +72,13 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The plane of the first of these pages, and how many of them follow each other there in a word line of which
-    /// nothing has been set aside. None if the open block of the plane does not continue at these places.
+    /// nothing has been set aside. None if the open block of the plane does not continue at these places, or if the word
+    /// line has pages after these, whose places are set aside.
     pub(super) fn word_line_by_address(&self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
         let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
-        let count = (first + together).min(pages.end) - pages.start;
+        let count = first + together - pages.start;
         let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));
-        if is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
+        if first + together > pages.end || is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
             return None;
         }
         let number = self.ftl.blocks.next_number(0, plane);

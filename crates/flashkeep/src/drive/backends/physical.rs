@@ -12,6 +12,7 @@ use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags,
 use crate::flash::{OpKind, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
+use std::ops::Range;
 
 impl<C: Contents> Translation<C> {
     /// The physical page of an address of a physical-page backend.
@@ -74,6 +75,18 @@ impl<C: Contents> Translation<C> {
         self.blocks.program_at(ppn, command.start.low(), contents);
         power.note_oob(ppn, command.start.low(), sequence);
         power.note_mark(ppn, command.to.low());
+    }
+
+    /// Erased pages of a physical-page backend were programmed in order, before time 0.
+    pub(super) fn put_in_order(&mut self, backend: usize, pages: Range<u32>) {
+        for page in pages {
+            let ppn = self.physical_ppn(backend, page);
+            let geometry = self.blocks.geometry();
+            self.next_pages[geometry.block_index_of(ppn)] = geometry.page_of(ppn) + 1;
+            self.maps.set(backend, page, MapEntry::At(ppn));
+            self.blocks.program_at(ppn, page, C::default());
+            self.blocks.validate(ppn);
+        }
     }
 
     /// A page of a physical-page backend is where it was meant to be.

@@ -12,6 +12,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl<C: Contents> Translation<C> {
+    /// Whether an FTL's pages go to one plane after the other.
+    pub(super) fn has_planes_in_turn(&self, ftl: usize) -> bool {
+        matches!(self.backends[ftl].allocation, Allocation::Dynamic)
+            && self.placement.plane_choice == PlaneChoice::InTurn
+    }
+
+    /// The plane to which a page's address binds it, if that has room.
+    fn bound_plane(&self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        let Ftl { allocation, domain, .. } = &self.backends[ftl];
+        let plane = allocation.plane(self.blocks.geometry(), domain, lpn);
+        plane.filter(|&plane| self.blocks.has_room(plane))
+    }
+
     /// The rule that places pages from the first one on; none if planes do not simply take turns.
     fn places_in_turn(&self, ftl: usize) -> Option<Arc<PlacesInTurn>> {
         let Ftl { in_turn, untimed_turn, .. } = &self.backends[ftl];
@@ -162,13 +175,13 @@ impl<C: Contents> DriveBackends<C> {
         let Some(Ftl { allocation, .. }) = self.ftl.backends.get(usize::from(backend.0)) else {
             return false;
         };
-        matches!(allocation, Allocation::Dynamic)
-            && self.ftl.placement.plane_choice == PlaneChoice::InTurn
-            && match self.immediate.is_ageing() {
-                true => self.immediate.slots.knows_places(usize::from(backend.0)),
-                false => self.ftl.backends.len() == 1,
-            }
-            && !(self.ftl.physical || self.health.damaged || C::KEEP)
+        let in_turn = self.ftl.has_planes_in_turn(usize::from(backend.0));
+        let has_places = match self.immediate.is_ageing() {
+            true => in_turn && self.immediate.slots.knows_places(usize::from(backend.0)),
+            false => in_turn || self.ftl.physical || matches!(allocation, Allocation::Static(_)),
+        };
+        has_places
+            && !(self.health.damaged || C::KEEP)
             && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_kept())
     }
 
@@ -183,8 +196,13 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.is_ageing() {
             return self.immediate.slots.note_created(ftl, pages);
         }
+        if self.ftl.physical {
+            controller.queues.next_numbers(u64::from(pages.end - pages.start));
+            return self.ftl.put_in_order(ftl, pages);
+        }
         let mut cursor = self.immediate.cursor.take();
-        if pages.start == 0 && !self.ftl.maps.has_initial() {
+        let has_rule = self.ftl.backends.len() == 1 && self.ftl.has_planes_in_turn(ftl);
+        if pages.start == 0 && has_rule && !self.ftl.maps.has_initial() {
             cursor = self.ftl.places_in_turn(ftl).map(TurnCursor::new);
         }
         let mut next = pages.start;
@@ -200,7 +218,10 @@ impl<C: Contents> DriveBackends<C> {
             }
             let found = match self.packing.active {
                 true => self.word_line_by_address(ftl, next..pages.end),
-                false => self.plane_in_turn(ftl).map(|plane| (plane, 1)),
+                false => self
+                    .plane_in_turn(ftl)
+                    .or_else(|| self.ftl.bound_plane(ftl, next))
+                    .map(|plane| (plane, 1)),
             };
             let Some((plane, count)) = found else {
                 self.place_immediately(ftl, next, Cause::Host, C::default(), controller);

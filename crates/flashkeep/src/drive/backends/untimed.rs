@@ -11,7 +11,7 @@ use crate::drive::Counters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn};
-use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice};
+use crate::ftl::{Copyback, MapEntry};
 use crate::kernel::{SimTime, Span};
 
 /// The number of writes by which map entries are prefetched ahead.
@@ -162,12 +162,10 @@ impl<C: Contents> DriveBackends<C> {
     /// Where [`DriveBackends::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
     pub(in crate::drive) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
-        let this = &mut self.ftl.backends[ftl];
-        let in_turn = matches!(this.allocation, Allocation::Dynamic)
-            && self.ftl.placement.plane_choice == PlaneChoice::InTurn;
-        if !in_turn || self.health.damaged {
+        if !self.ftl.has_planes_in_turn(ftl) || self.health.damaged {
             return None;
         }
+        let this = &mut self.ftl.backends[ftl];
         let die_queue = &mut self.ftl.die_queues[this.in_turn[this.untimed_turn] as usize];
         let plane = die_queue.planes[die_queue.turn as usize];
         if !self.ftl.blocks.has_room(plane) {

@@ -34,15 +34,15 @@
 use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::{Chooser, GcThresholds};
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OobData, OwnHealth,
-    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
-    Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, MemberRow, OobData,
+    OwnHealth, Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit,
+    Triggers, Verb, View, Why,
 };
 use crate::kernel::{Bits, Span};
 pub use age::AgedSuperblock;
 use age::LogAgeing;
 use clean::{Cleaning, Migration, Piece};
-use frontier::WriteFrontier;
+use frontier::{NONE, WriteFrontier};
 use guard::Guard;
 use health::LogHealth;
 use journal::Journal;
@@ -51,6 +51,7 @@ pub(super) use medium::over_drives;
 use places::{LogPlace, Places};
 use rebuild::StripeRebuild;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use streams::LogStreams;
 use superblocks::Superblocks;
 pub(super) use wear::{Reliability, Widths};
@@ -359,6 +360,22 @@ impl Scheme for StripeLog {
 
     fn grain(&self, verb: Verb) -> u32 {
         if verb == Verb::Read { u32::MAX } else { 1 }
+    }
+
+    /// Superpages that are filled one after the other, as long as nothing has been written.
+    fn row(&self) -> Option<MemberRow> {
+        let is_new = self.frontier.superblock == NONE && self.places.mapped() == 0 && self.ageing.is_none();
+        let plain = self.medium.oob && !self.streams.are_several() && !self.health.troubled;
+        (is_new && plain).then(|| {
+            let pages = data_in_superpage(self.members.into(), self.policy.widths.after(0).into());
+            MemberRow { pages, each: 1, reads: false }
+        })
+    }
+
+    fn note_rows(&mut self, rows: Range<u64>) {
+        let data = data_in_superpage(self.members.into(), self.policy.widths.after(0).into());
+        let pages = rows.start as u32 * data..rows.end as u32 * data;
+        self.fill_in_order(pages);
     }
 
     #[inline]

@@ -36,6 +36,10 @@ impl LogStreams {
         self.aside.fill(WriteFrontier::none());
     }
 
+    pub(super) fn are_several(&self) -> bool {
+        !self.aside.is_empty()
+    }
+
     /// The stream whose superblock is in front.
     pub(super) fn current(&self) -> u8 {
         self.current

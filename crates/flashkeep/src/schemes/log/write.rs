@@ -6,6 +6,7 @@ use super::{LogHold, StripeLog};
 use crate::engine::{
     Cause, Command, Flags, Lock, Member, Page, Plan, PlanVerdict, Release, Role, Step, Verb, View,
 };
+use std::ops::Range;
 
 impl StripeLog {
     /// Every page from its current place. A page without one is a known zero.
@@ -51,6 +52,18 @@ impl StripeLog {
             self.pass_slot(!had);
         }
         PlanVerdict::Go
+    }
+
+    /// Pages were written in order, before time 0.
+    pub(super) fn fill_in_order(&mut self, pages: Range<u32>) {
+        self.before = true;
+        let mut plan = Plan::default();
+        for page in pages {
+            assert!(self.has_slot(), "the host never gets the last superblock");
+            let write = Command { flags: Flags::BEFORE, ..Command::new(Verb::Write, Page::of(page), 1) };
+            self.fill_slot(&write, true, &mut plan);
+            plan.clear();
+        }
     }
 
     /// The next slot takes the page of a command, which is mapped to it, or is filled with nothing of use.
