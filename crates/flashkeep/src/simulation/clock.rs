@@ -37,14 +37,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if event == SimTime::NEVER {
                     break;
                 }
-                has_next &= self.step_event(limit, admission.min(crossing));
+                // After the last request, the caller looks at each event whether it is the first one after its end.
+                let ends = !self.clock.drains && !self.comes(has_next);
+                has_next &= self.step_event(if ends { event } else { limit }, admission.min(crossing));
             } else if crossing <= limit {
                 self.cross_at(crossing);
             } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
-                let comes = has_next || self.host.flows.as_ref().is_some_and(Flows::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
-                if !comes && idle && !self.failures.fault_events.replaces_next() {
+                if !self.comes(has_next) && idle && !self.failures.fault_events.replaces_next() {
                     break;
                 }
                 self.inject_by_time(event.min(crossing).min(admission));
@@ -69,8 +70,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_recovery();
         let quiet = self.device.engine.is_quiet()
             && self.device.engine.ports().host_link().is_none_or(Link::is_quiet);
-        assert!(!has_next && quiet, "everything that was asked is done at the end");
+        assert!(!self.comes(has_next) && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// Whether a request will be admitted: the next of a workload without flows, if it has one, one of a flow, or one that
+    /// waits in the host.
+    pub(super) fn comes(&self, has_next: bool) -> bool {
+        has_next
+            || self.host.flows.as_ref().is_some_and(Flows::has_next)
+            || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty())
     }
 
     /// When the next request is admitted, `next` being the next of a workload without flows.

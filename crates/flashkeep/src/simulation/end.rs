@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, DevicePlacement, Flows, Simulation, Totals};
+use super::{Device, DevicePlacement, Simulation, Totals};
 use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
@@ -34,9 +34,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
-        let more = self.host.flows.as_ref().is_some_and(Flows::has_next)
-            || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        if self.accounts.counted.is_some() || more || self.has_requests() {
+        if self.accounts.counted.is_some() || self.comes(false) || self.has_requests() {
             return;
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();

@@ -314,7 +314,7 @@ impl<C: Contents> Controller<C> {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if measured
                 && self.probe.is_on()
-                && (M::PLAIN || acknowledged > self.queues[page.op].acknowledged)
+                && (M::PLAIN || acknowledged >= self.queues[page.op].acknowledged)
             {
                 let cached = !M::PLAIN && self.flash.commands.cache_program;
                 self.probe.note_placed(page.op, &times, unit, acknowledged, cached);

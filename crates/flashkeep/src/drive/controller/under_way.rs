@@ -7,6 +7,7 @@
 
 use super::Controller;
 use super::open_operations::{OpenOperation, PageUnderWay};
+use super::probe::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
 use crate::drive::backends::{DriveBackends, Flight};
@@ -74,7 +75,7 @@ impl<C: Contents> Controller<C> {
             self.queues[op].placed += 1;
             return self.wait_of_page(op, granted, unit, freed, backends);
         }
-        if sent > self.queues[op].acknowledged {
+        if sent >= self.queues[op].acknowledged {
             self.probe.note_placed(op, &times, unit, sent, self.flash.commands.cache_program);
         }
         self.queues[op].note_placed(granted, sent, sent);
@@ -194,6 +195,14 @@ impl<C: Contents> Controller<C> {
         }
     }
 
+    /// Whether a page of a write is acknowledged last so far, at `end`; of pages that end together it is the one that was
+    /// granted last, in whatever order units are settled.
+    fn is_last_page(&self, op: Id<DriveOp>, times: &PageTimes, unit: UnitId, end: SimTime) -> bool {
+        let last = self.queues[op].acknowledged;
+        let after = |other: PlacedPage| (times.granted, unit) > (other.granted, other.unit);
+        end > last || end == last && self.probe.placed(op).is_some_and(after)
+    }
+
     /// A page of a write is on the media.
     fn settle_page(
         &mut self,
@@ -204,8 +213,8 @@ impl<C: Contents> Controller<C> {
         suspended: Span,
         backends: &mut DriveBackends<C>,
     ) {
+        let is_last = self.is_last_page(op, &under_way.times, unit, end);
         let state = &mut self.queues[op];
-        let is_last = end > state.acknowledged;
         state.durable = state.durable.max(end);
         if self.flash.acknowledge == Acknowledge::Program {
             state.acknowledged = state.acknowledged.max(end);
