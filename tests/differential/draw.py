@@ -740,6 +740,8 @@ def options(source: Source, case: Case, kind: str) -> None:
         (case.relation == "unverified" and "verify" not in job)
         or (case.relation == "timeline" and "untimed" in job)
         or (case.relation == "table" and ("untimed" in job or "rate=" not in str(job.get("traces"))))
+        # The table does not name handles.
+        or (case.relation == "table" and case.handles > 1)
         # Caches of maps begin with the entries that a synthetic workload may use.
         or (case.relation == "table" and "dftl" in "".join((case.drive, *case.members.values())))
     ):
