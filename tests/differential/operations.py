@@ -112,7 +112,9 @@ def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) ->
     skips |= flash["pages_per_program"] > 1  # what a program lacks stays empty
     blocks: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
     for each in operations:
-        if each.kind in {"program", "erase", "copyback"} and each.cause != "metadata":
+        # A summary is programmed within the program of the last data page; blocks of a map are erased as others.
+        is_data = each.kind in {"program", "copyback"} and each.cause != "metadata"
+        if is_data or each.kind == "erase":
             blocks[each[2:7]].append(each)
     for place, those in blocks.items():
         last: int | None = None  # nothing is known of what was programmed before the run
