@@ -700,3 +700,64 @@ def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(c
     options = ("--seed", "812", "--existing", "all")
     integrity = case(drive, "synth:random,requests=300,size=4096,rate=20k", *options, member=member)["integrity"]
     assert integrity["wrong_reads"] == 0
+
+
+@pytest.mark.parametrize(
+    ("drive", "member", "words", "option"),
+    [
+        pytest.param(
+            # The last word line of the pages that existed was programmed in part: without --verify the next program
+            # went on in it.
+            "flash = { channels = 1, chips_per_channel = 2, blocks_per_plane = 32, pages_per_block = 96, page_kib = 16, "
+            "pages_per_program = 3 }\nftl = { over_provisioning = 0.25, logical_page_kib = 4, gather_us = 100 }\n",
+            "",
+            "synth:random,requests=200,size=4096,write=1 --existing all",
+            "--verify",
+            id="a word line that is not full",
+        ),
+        pytest.param(
+            # The run ended with 45 requests in the host, at an instant at which none was being served.
+            "flash = { channels = 1, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 4, "
+            'blocks_per_plane = 16, pages_per_block = 8, page_kib = 2, bus = "rounds" }\n'
+            "ftl = { over_provisioning = 0.25 }\n"
+            'host = { queue_depth = 1, order = "c-look" }\n',
+            "",
+            "synth:random,requests=50,size=16KiB:0.5/4KiB:0.5,write=0.7,footprint=256KiB,rate=20k --seed 943 "
+            "--existing none --time-scale 0.1",
+            "--timeline",
+            id="requests that wait in the host",
+        ),
+        pytest.param(
+            # A sample was the first to look whether the last request was over, after which nothing is written back.
+            "flash = { channels = 2, chips_per_channel = 2, dies_per_chip = 2, planes_per_die = 2, "
+            'blocks_per_plane = 64, pages_per_block = 16, page_kib = 4, bus = "rounds", commands.multi_plane = "off" }\n'
+            'ftl = { over_provisioning = 0.8, stride_pages = 8, gc = { run = "steps", soft_threshold = 0.6 } }\n'
+            'buffer = { dram_mib = 0.125, protected = true, flush = "idle", flush_after_us = 50, flush_pages = 1 }\n',
+            "",
+            "synth:random,requests=800,size=4KiB,write=0.3,footprint=512KiB,rate=20k --seed 959 --existing all "
+            "--fail slow:channel:1@14req,factor=10,for=500us",
+            "--timeline",
+            id="the end of writing back",
+        ),
+        pytest.param(
+            # Two pages of a write were acknowledged at once: the wait of one was measured, or that of the other.
+            'members = ["6 * ./member.toml"]\nredundancy.scheme = "chained"\n',
+            "flash = { channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, "
+            'blocks_per_plane = 32, pages_per_block = 16, page_kib = 4, busy_unit = "chip" }\n'
+            'ftl = { over_provisioning = 0.5, pool = "element" }\n',
+            "synth:zipf,requests=2000,size=4096:0.7/32768:0.3,write=1,theta=0.5,rate=2k --seed 672 --existing all",
+            "--timeline",
+            id="pages that are acknowledged together",
+        ),
+    ],
+)
+def test_an_option_that_shows_more_changes_no_result(
+    tmp_path: Path, drive: str, member: str, words: str, option: str
+) -> None:
+    (tmp_path / "drive.toml").write_text(drive)
+    (tmp_path / "member.toml").write_text(member)
+    command = ["run", "drive.toml", *words.split(), "--json"]
+    more = {"--verify": ["--verify"], "--timeline": ["--timeline", "timeline.json"]}[option]
+    plain, shown = (json.loads(call([*command, *options], tmp_path, limit_s=60).out) for options in ([], more))
+    kept = ("digest", "response_us", "latency_us", "operations")
+    assert {key: plain[key] for key in kept} == {key: shown[key] for key in kept}
