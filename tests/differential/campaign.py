@@ -58,7 +58,9 @@ def related(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     if "error" in other:
         return [Finding(f"relation.{case.relation}", other["message"][:300])]
     first, second = (dict(flat({part: of["summary"].get(part) for part in RESULTS})) for of in (answer, other))
-    unlike = [path for path in {**first, **second} if first.get(path) != second.get(path)]
+    unmeasured = "latency_us" if case.relation == "unmeasured" else None
+    paths = [path for path in {**first, **second} if path.split(".")[0] != unmeasured]
+    unlike = [path for path in paths if first.get(path) != second.get(path)]
     told = ", ".join(f"{path} {first.get(path)} and {second.get(path)}" for path in unlike[:3])
     return [Finding(f"relation.{case.relation}", told)] if unlike else []
 

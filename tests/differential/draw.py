@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     Keys = dict[str, Any]
     Values = Callable[[random.Random, "Keys"], Any]
 
-RELATIONS = ("unverified", "timeline", "table")
-"""Runs that must have the results of a case: without verification, with a timeline, with its table of requests as the
-trace."""
+RELATIONS = ("unverified", "timeline", "series", "unmeasured", "table")
+"""Runs that must have the results of a case: without verification, with a timeline, with a series, without a breakdown of
+latencies, with its table of requests as the trace."""
 
 ATTEMPTS = 5
 """The last attempt has the shape alone."""
@@ -159,6 +159,10 @@ class Case(torture_case.Case):
             job.pop("verify", None)
         elif self.relation == "timeline":
             job["timeline"] = str(folder / f"{label}.json")
+        elif self.relation == "series":
+            job["series"] = "40"
+        elif self.relation == "unmeasured":
+            job["no_breakdown"] = True
         elif self.relation == "table":
             job["traces"] = [self.table(folder)]
             job.pop("time_scale", None)
@@ -735,10 +739,10 @@ def options(source: Source, case: Case, kind: str) -> None:
     job = case.options = {**case.options, **draw_options(source, shares)}
     name_handles(source, case)
     case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
-    case.relation = source.pick("relation", ("",) * 6 + RELATIONS)
+    case.relation = source.pick("relation", ("",) * 9 + RELATIONS)
     if (
         (case.relation == "unverified" and "verify" not in job)
-        or (case.relation == "timeline" and "untimed" in job)
+        or (case.relation in {"timeline", "series"} and "untimed" in job)
         or (case.relation == "table" and ("untimed" in job or "rate=" not in str(job.get("traces"))))
         # The table does not name handles.
         or (case.relation == "table" and case.handles > 1)
