@@ -85,11 +85,13 @@ $(STAMPS)/venv: requirements-dev.txt
 $(STAMPS)/built: $(STAMPS)/venv $(RUST) pyproject.toml
 	@command -v cargo >/dev/null || { echo "flashkeep is built with Rust; there is no cargo on the PATH" >&2; exit 1; }
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	$(BIN)/python -m compileall -q python/flashkeep
 	@rm -f $(STAMPS)/checked $(STAMPS)/quick && touch $@
 
 $(STAMPS)/quick: $(STAMPS)/venv $(RUST) pyproject.toml
 	@command -v cargo >/dev/null || { echo "flashkeep is built with Rust; there is no cargo on the PATH" >&2; exit 1; }
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile fast --quiet
+	$(BIN)/python -m compileall -q python/flashkeep
 	@rm -f $(STAMPS)/checked && touch $@
 
 # It takes the place of the build above, which `make build` puts back.
