@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from .bias import Bias
 
+RESPONSES = ("response_us", "service_us", "latency_us")
+"""What requests have met."""
 RESULTS = (
-    "response_us",
-    "service_us",
-    "latency_us",
+    *RESPONSES,
     "operations",
     "phases",
     "waf_bytes",
@@ -57,10 +57,10 @@ def related(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     other = answer["related"]
     if "error" in other:
         return [Finding(f"relation.{case.relation}", other["message"][:300])]
-    first, second = (dict(flat({part: of["summary"].get(part) for part in RESULTS})) for of in (answer, other))
-    unmeasured = "latency_us" if case.relation == "unmeasured" else None
-    paths = [path for path in {**first, **second} if path.split(".")[0] != unmeasured]
-    unlike = [path for path in paths if first.get(path) != second.get(path)]
+    parts: tuple[str, ...] = RESPONSES if case.relation == "shifted" else RESULTS
+    parts = tuple(part for part in parts if case.relation != "unmeasured" or part != "latency_us")
+    first, second = (dict(flat({part: of["summary"].get(part) for part in parts})) for of in (answer, other))
+    unlike = [path for path in {**first, **second} if first.get(path) != second.get(path)]
     told = ", ".join(f"{path} {first.get(path)} and {second.get(path)}" for path in unlike[:3])
     return [Finding(f"relation.{case.relation}", told)] if unlike else []
 

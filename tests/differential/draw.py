@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     Keys = dict[str, Any]
     Values = Callable[[random.Random, "Keys"], Any]
 
-RELATIONS = ("unverified", "timeline", "series", "unmeasured", "table")
-"""Runs that must have the results of a case: without verification, with a timeline, with a series, without a breakdown of
-latencies, with its table of requests as the trace."""
+RELATIONS = ("unverified", "timeline", "series", "unmeasured", "table", "shifted")
+"""Runs that must have the results of a case: without verification, with a timeline, with a series, without a breakdown
+of latencies, with its table of requests as the trace. One whose requests come a second later has the same response
+times."""
+
+IDLE = ("idle", "soft", "timeout", "maintenance", "errors", "recall", "migrate", "scan", "disk", "flush", "gather")
+"""Parts of the keys of drives that work when there is nothing to do, or whose data age."""
 
 ATTEMPTS = 5
 """The last attempt has the shape alone."""
@@ -163,6 +167,10 @@ class Case(torture_case.Case):
             job["series"] = "40"
         elif self.relation == "unmeasured":
             job["no_breakdown"] = True
+        elif self.relation == "shifted":
+            job["traces"] = [str(folder / "shifted.csv")]
+            later = [each._replace(time_ns=each.time_ns + 1_000_000_000) for each in self.requests or ()]
+            (folder / "shifted.csv").write_text(as_csv(later, self.handles))
         elif self.relation == "table":
             job["traces"] = [self.table(folder)]
             job.pop("time_scale", None)
@@ -744,6 +752,7 @@ def options(source: Source, case: Case, kind: str) -> None:
         (case.relation == "unverified" and "verify" not in job)
         or (case.relation in {"timeline", "series"} and "untimed" in job)
         or (case.relation == "table" and ("untimed" in job or "rate=" not in str(job.get("traces"))))
+        or (case.relation == "shifted" and not shifts(case))
         # The table does not name handles.
         or (case.relation == "table" and case.handles > 1)
         # Caches of maps begin with the entries that a synthetic workload may use.
@@ -753,6 +762,13 @@ def options(source: Source, case: Case, kind: str) -> None:
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
     case.tags |= tags_of_options(job) | ({"aged"} if case.aged else set())
     flows(source, case)
+
+
+def shifts(case: Case) -> bool:
+    """Whether the time at which the requests begin makes no difference."""
+    drives = "".join((case.drive, *case.members.values()))
+    own = case.requests is not None and not case.tags & {"faults"}
+    return own and not any(key in drives for key in IDLE)
 
 
 def flows(source: Source, case: Case) -> None:

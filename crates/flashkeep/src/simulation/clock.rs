@@ -281,15 +281,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if scrubs {
             self.clock.now = self.clock.now.max(self.device.body.now());
         }
-        if !self.device.body.done().is_empty() {
+        let is_done = !self.device.body.done().is_empty();
+        let is_due = !is_done && due <= until && due < SimTime::NEVER;
+        if is_done {
             self.clock.now = self.device.body.now();
             self.device.engine.settle(&mut self.device.body, self.clock.now);
-        } else if due <= until && due < SimTime::NEVER {
+        } else if is_due {
             self.clock.now = due;
             self.device.engine.advance(&mut self.device.body, due);
         }
         self.collect_finished();
-        if !self.accounts.phases.is_empty() {
+        // Not where a sample or a request was all that came.
+        if (is_done || is_due) && !self.accounts.phases.is_empty() {
             self.watch_phase();
         }
     }
