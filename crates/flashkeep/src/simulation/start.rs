@@ -68,9 +68,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.port().pages().len();
         // Commands create pieces of whole rows: parts of rows would be created page by page.
-        let grain =
-            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let piece = CREATED.next_multiple_of(u64::from(grain));
+        let scheme = self.device.engine.tree().scheme(NodeId::ROOT);
+        let grain = scheme.map(|scheme| scheme.grain(Verb::Write)).filter(|&grain| grain < u32::MAX);
+        let piece = CREATED.next_multiple_of(grain.unwrap_or(1).into());
         let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
         while from < pages {
