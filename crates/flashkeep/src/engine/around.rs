@@ -11,6 +11,7 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::health::repair_key;
 use super::locks::LockMode;
+use super::nodes::Nodes;
 use super::plan::{Key, Lock, Plan, RepairOutcome, Role, Step, Tell};
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -85,11 +86,12 @@ struct BusyPage {
     direct: Span,
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Reads that were not done where the scheme would have done them.
-    #[must_use]
-    pub fn read_counts(&self) -> ReadCounts {
-        self.read_counts
+impl<S: Scheme> Nodes<S> {
+    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
+    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
+        !self.has_faults
+            && self.controller_of(node).reading == Reading::AroundBusy
+            && self.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
     }
 
     /// Whether a command of a node may be carried out in another way than the scheme plans.
@@ -97,9 +99,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn has_choice(&self, node: NodeId, piece: &Command) -> bool {
         piece.verb == Verb::Read
             && self.controller_of(node).reading != Reading::Plain
-            && !self.untimed
             && !piece.flags.has(Flags::BEFORE)
             && !piece.flags.has(Flags::DIRECT)
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Reads that were not done where the scheme would have done them.
+    #[must_use]
+    pub fn read_counts(&self) -> ReadCounts {
+        self.read_counts
     }
 
     /// Changes the plan of a read that would wait for a busy part. Returns the stripe that the plan must share then, if
@@ -116,8 +125,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if wanted.is_some_and(|(_, mode)| mode == LockMode::Hold) || !reads_plainly(plan) {
             return None;
         }
-        if let Reading::Hedge(permille) = self.controller_of(node).reading {
-            plan.hedge = Some(permille).filter(|_| !plan.steps.is_empty() && self.has_alternatives(node));
+        if let Reading::Hedge(permille) = self.nodes.controller_of(node).reading {
+            plan.hedge =
+                Some(permille).filter(|_| !plan.steps.is_empty() && self.nodes.has_alternatives(node));
             return None;
         }
         let busy = self.busy_pages(backends, node, plan);
@@ -178,10 +188,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         step: &Step,
         wanted: Option<(Key, LockMode)>,
     ) -> Option<Option<Key>> {
-        let Some(key) = repair_key(self.scheme_mut(node), step.member, step.command.start) else {
+        let Some(key) = repair_key(self.nodes.scheme_mut(node), step.member, step.command.start) else {
             return Some(None);
         };
-        let scheme = self.scheme_mut(node);
+        let scheme = self.nodes.scheme_mut(node);
         let page = scheme.owner(step.member, step.command.start)?;
         // Writes must wait for those that share the stripe.
         if scheme.lock(&Command::new(Verb::Write, page, 1)) != Lock::Hold(key) {
@@ -205,7 +215,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         direct: Span,
         plan: &mut Plan,
     ) -> bool {
-        let xor = self.controller_of(node).xor;
+        let xor = self.nodes.controller_of(node).xor;
         self.with_view(backends, node, |scheme, view| {
             let mut tried = vec![*step];
             for _ in 0..MOST_ALTERNATIVES {
@@ -222,19 +232,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             false
         })
-    }
-
-    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
-    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
-        !self.has_faults
-            && self.controller_of(node).reading == Reading::AroundBusy
-            && self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
-    }
-
-    /// Whether a read need not wait for the plan that holds its stripe.
-    #[inline]
-    pub(super) fn reads_early(&self, node: NodeId, key: Key, read: &Command) -> bool {
-        self.may_read_early(node) && self.locks.lets_pass(node, key, read)
     }
 
     /// A page whose reconstruction has failed is read from its own place.

@@ -7,6 +7,7 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::latency::Waited;
 use super::locks::{LockMode, LockWaiter};
+use super::nodes::Nodes;
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict};
 use super::ports::PortId;
 use super::repair::FailedPage;
@@ -14,6 +15,51 @@ use super::running::Start;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::SimTime;
+
+impl<S: Scheme> Nodes<S> {
+    /// A written page is no longer missing; a member that does not respond misses the write.
+    fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
+        if command.changes_nothing() {
+            return;
+        }
+        for n in 0..u64::from(command.count) {
+            let page = command.start.0 + n;
+            match command.verb {
+                Verb::Remap if alive => self.gaps.remap(node, page, command.to.0 + n),
+                Verb::Remap => {
+                    self.gaps.set(node, page, true);
+                    self.gaps.set(node, command.to.0 + n, true);
+                }
+                _ => self.gaps.set(node, page, !alive),
+            }
+        }
+    }
+
+    /// Of a page that a node lacks, the old contents that the caller has are not those that are there.
+    fn with_own_old(&self, node: NodeId, command: Command) -> Command {
+        let mut pages = command.start.0..command.end();
+        let lacks = command.flags.has(Flags::OLD_IN_HAND) && pages.any(|page| self.gaps.lacks(node, page));
+        let flags = if lacks { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
+        Command { flags, ..command }
+    }
+
+    /// Whether a page of a read was lost, and perhaps written in part, while the read waited at the root. (Pages that a
+    /// member lacks are read elsewhere by the scheme above it.)
+    fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
+        let mut pages = piece.start.0..piece.end();
+        let reads = self.has_faults && node == NodeId::ROOT && piece.verb == Verb::Read;
+        reads && pages.any(|page| self.gaps.lacks(node, page))
+    }
+
+    /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
+    #[inline(always)]
+    fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
+        if self.has_faults && self.health.is_copying(node) {
+            return Lock::Pass(Key(piece.start.0));
+        }
+        self.scheme_mut(node).lock(piece)
+    }
+}
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Submits a command to a node. Its pages are counted for the completion token's owner.
@@ -26,7 +72,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if self.has_faults {
+        if self.nodes.has_faults {
             self.dispatch_examined(backends, now, node, false, command, token);
         } else {
             self.through_port(backends, now, node, command, token);
@@ -47,8 +93,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         let alive = self.nodes[node].alive;
         if command.verb != Verb::Read {
-            let command = self.with_own_old(node, command);
-            self.note_gaps(node, &command, alive);
+            let command = self.nodes.with_own_old(node, command);
+            self.nodes.note_gaps(node, &command, alive);
             if alive {
                 return self.through_port(backends, now, node, command, token);
             }
@@ -60,7 +106,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..=command.count {
             let at = u32::from(n);
             let missing =
-                n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + u64::from(at)));
+                n < command.count && (!alive || self.nodes.gaps.lacks(node, command.start.0 + u64::from(at)));
             if (missing || n == command.count) && first < n {
                 let from = u32::from(first);
                 let (run, token) = (command.part(from, n - first), token.plus(from));
@@ -76,32 +122,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let page = command.start.plus(at);
                 let (token, flags) = (token.plus(at), command.flags);
                 self.failed(backends, now, FailedPage { child: node, page, token, flags });
-            }
-        }
-    }
-
-    /// Of a page that a node lacks, the old contents that the caller has are not those that are there.
-    fn with_own_old(&self, node: NodeId, command: Command) -> Command {
-        let mut pages = command.start.0..command.end();
-        let lacks = command.flags.has(Flags::OLD_IN_HAND) && pages.any(|page| self.gaps.lacks(node, page));
-        let flags = if lacks { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
-        Command { flags, ..command }
-    }
-
-    /// A written page is no longer missing; a member that does not respond misses the write.
-    fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
-        if command.changes_nothing() {
-            return;
-        }
-        for n in 0..u64::from(command.count) {
-            let page = command.start.0 + n;
-            match command.verb {
-                Verb::Remap if alive => self.gaps.remap(node, page, command.to.0 + n),
-                Verb::Remap => {
-                    self.gaps.set(node, page, true);
-                    self.gaps.set(node, command.to.0 + n, true);
-                }
-                _ => self.gaps.set(node, page, !alive),
             }
         }
     }
@@ -134,7 +154,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let shape = &self.nodes[node];
         let Some(backend) = shape.backend else {
             return match shape.units {
-                None if shape.only.is_some() && !self.has_faults => {
+                None if shape.only.is_some() && !self.nodes.has_faults => {
                     self.hand_to_only(backends, now, node, command, token);
                 }
                 None => self.enter(backends, now, node, command, token),
@@ -154,7 +174,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        self.name_pages(node, &command, token);
+        self.nodes.names.note_write(&self.buffers, node, &command, token);
         let only = self.nodes[node].child(Member(0));
         let shape = &self.nodes[only];
         let (Some(backend), None) = (shape.backend, shape.port) else {
@@ -188,13 +208,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        self.name_pages(node, &command, token);
+        self.nodes.names.note_write(&self.buffers, node, &command, token);
         if command.count == 1 {
             return self.admit(backends, now, node, command, token);
         }
-        let scheme = self.scheme_mut(node);
+        let scheme = self.nodes.scheme_mut(node);
         let mut grain = scheme.grain(command.verb);
-        if self.has_faults && self.health.is_copying(node) {
+        if self.nodes.has_faults && self.nodes.health.is_copying(node) {
             grain = 1;
         }
         if grain == u32::MAX {
@@ -240,12 +260,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
         waited: Option<&Waited>,
     ) -> bool {
-        if self.is_stateless(node) {
+        if !self.nodes.has_faults && self.schedule.is_stateless(node) {
             let mut plan = self.blank_plan();
             let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
                 self.note_wait(node, token, waited, now);
-                if self.has_choice(node, piece) {
+                if !self.untimed && self.nodes.has_choice(node, piece) {
                     self.read_around(backends, node, piece, None, &mut plan);
                 }
                 self.issue(backends, now, node, piece, &mut plan, token, None);
@@ -269,7 +289,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
         waited: Option<&Waited>,
     ) -> bool {
-        let lock = self.lock_of(node, piece);
+        let lock = self.nodes.lock_of(node, piece);
         let wanted = match lock {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, LockMode::Pass)),
@@ -283,7 +303,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let waiter =
             || LockWaiter::Command(piece.alone(), token, waited.copied().unwrap_or(Waited::new(now)));
         if let Some((key, mode)) = wanted
-            && !(mode == LockMode::Pass && self.reads_early(node, key, piece))
+            && !(mode == LockMode::Pass
+                && self.nodes.may_read_early(node)
+                && self.locks.lets_pass(node, key, piece))
             && self.locks.queue(node, key, mode, waiter)
         {
             self.account(token, u32::from(piece.count));
@@ -293,16 +315,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let goes = self.plan(backends, node, piece, &mut plan);
         if goes {
             self.note_wait(node, token, waited, now);
-            self.exposure.note_rescued(u64::from(plan.rescued));
+            self.nodes.exposure.note_rescued(u64::from(plan.rescued));
             if plan.refuses {
                 self.refuse(backends, now, node, piece);
             }
             if piece.verb != Verb::Read {
                 let shelters = !matches!(lock, Lock::Free | Lock::Pass(_)) || plan.hold.is_some();
-                if self.health.is_watched(node) && !shelters {
+                if self.nodes.health.is_watched(node) && !shelters {
                     self.note_planned(backends, node, piece, &plan);
                 }
-                self.note_change(now, node);
+                self.nodes.note_exposure(now, node);
+                self.schedule.arm_wake(now, node);
             }
             let copies = plan.remaps && self.copy_instead(backends, node, piece, &mut plan);
             // Until a copy is durable, nothing else may look for it.
@@ -310,7 +333,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let mode = |mode| if holds { LockMode::Hold } else { mode };
             let mut taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
-            if self.has_choice(node, piece) {
+            if !self.untimed && self.nodes.has_choice(node, piece) {
                 let shared = self.read_around(backends, node, piece, wanted, &mut plan);
                 taken = taken.or(shared.map(|key| (key, LockMode::Share)));
             }
@@ -322,15 +345,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.press(backends, now, node);
         }
         goes
-    }
-
-    /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
-    #[inline(always)]
-    fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
-        if self.has_faults && self.health.is_copying(node) {
-            return Lock::Pass(Key(piece.start.0));
-        }
-        self.scheme_mut(node).lock(piece)
     }
 
     /// Asks the scheme for a plan; false if the scheme makes the command wait.
@@ -358,7 +372,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.account(token, u32::from(piece.count));
         if let Some((key, mode)) = taken {
             self.locks.take(node, key, mode);
-            if mode == LockMode::Hold && piece.changes_pages() && self.may_read_early(node) {
+            if mode == LockMode::Hold && piece.changes_pages() && self.nodes.may_read_early(node) {
                 self.locks.note_writes(node, key, piece.start.0..piece.end());
             }
         }
@@ -387,14 +401,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.account(token, u32::from(piece.count));
             backends.done().push(Done::at(token, u32::from(piece.count), now));
         }
-    }
-
-    /// Whether a page of a read was lost, and perhaps written in part, while the read waited at the root. (Pages that a
-    /// member lacks are read elsewhere by the scheme above it.)
-    fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
-        let mut pages = piece.start.0..piece.end();
-        let reads = self.has_faults && node == NodeId::ROOT && piece.verb == Verb::Read;
-        reads && pages.any(|page| self.gaps.lacks(node, page))
     }
 
     /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
@@ -439,7 +445,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     if node == NodeId::HOST {
                         self.note_wait(node, token, Some(&waited), now);
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
-                    } else if self.has_lost_page(node, &piece) {
+                    } else if self.nodes.has_lost_page(node, &piece) {
                         self.note_wait(node, token, Some(&waited), now);
                         self.dispatch_examined(backends, now, node, true, piece, token);
                     } else if parked > 0 || !self.attempt(backends, now, node, &piece, token, Some(&waited)) {

@@ -9,51 +9,24 @@
 
 use super::around::ReadCounts;
 use super::backends::{BackendId, Backends, CompletionPart, Done};
-use super::background::{BackgroundClock, Parked};
+use super::background::Parked;
 use super::coming::{OutstandingWork, Unfinished};
 use super::command::{Flags, Page};
 use super::contents::Contents;
-use super::exposure::Exposure;
-use super::gaps::Gaps;
-use super::health::Health;
 use super::hedge::Hedges;
 use super::latency::Latencies;
 use super::locks::Locks;
-use super::names::PageNames;
-use super::nodes::Nodes;
+use super::nodes::{Nodes, NodesSeen};
 use super::plan::{Member, Plan, Why};
-use super::ports::{Fences, PortId, Ports};
-use super::rebuild::ArrayController;
+use super::ports::{Fences, Ports};
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
+use super::schedule::{Due, Schedule};
 use super::scheme::{Change, Scheme};
 use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, Tree};
 use super::view::{After, View};
-use crate::kernel::{Arena, Deadlines, Id, SimTime, Span};
-
-/// Work that is due at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Due {
-    Stage(u32),
-    First(u32),
-    Over(u32),
-    Wake(NodeId),
-    Idle(NodeId),
-    Rebuild(NodeId),
-    Recovered,
-    Port(u16),
-    WriteBack(u16),
-    /// Something at the host's port.
-    Host,
-}
-
-impl Due {
-    /// A port may write back.
-    pub(super) fn write_back(port: u16) -> Due {
-        if port == PortId::HOST.0 { Due::Host } else { Due::WriteBack(port) }
-    }
-}
+use crate::kernel::{Arena, Id, SimTime, Span};
 
 /// The executor: a tree of schemes over backends, and all operations in progress.
 #[derive(Clone, Debug)]
@@ -64,36 +37,16 @@ pub struct Engine<S, C> {
     pub(super) unfinished: Unfinished,
     pub(super) buffers: PageBuffers<C>,
     pub(super) locks: Locks,
-    /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
-    pub(super) has_faults: bool,
-    /// Whether more is missing than pages that reads have found unreadable.
-    pub(super) announced: bool,
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    pub(super) failures: u64,
-    pub(super) gaps: Gaps,
-    /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
-    pub(super) recovery: Option<Box<Gaps>>,
-    pub(super) health: Health,
     /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
     /// What waits until requests, of the host or at a port, are durable.
     pub(super) fences: Fences,
-    /// The names of the nodes' pages in OOB metadata.
-    pub(super) names: PageNames,
     pub(super) parked: Parked,
-    pub(super) clock: BackgroundClock,
-    pub(super) due: Deadlines<Due>,
+    pub(super) schedule: Schedule,
     pub(super) finished: Vec<Finished>,
     /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
     #[allow(clippy::vec_box)]
     pub(super) plans: Vec<Box<Plan>>,
-    pub(super) exposure: Exposure,
-    /// The controller of level 0.
-    pub controller: ArrayController,
-    /// The controllers of the levels from 1 on.
-    pub(super) controllers: Vec<ArrayController>,
-    /// When the controller of each level has finished its parity computations.
-    pub(super) xor_free: Vec<SimTime>,
     /// Whether parity computations take no time in all controllers.
     pub untimed: bool,
     /// The number of requests opened so far, which is the age of the next one.
@@ -113,32 +66,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
         let Flat { shapes, schemes, controllers, ports } = tree.flatten();
-        let nodes = Nodes::new(shapes, schemes);
+        let nodes = Nodes::new(shapes, schemes, controllers);
         Engine {
             unfinished: Unfinished::new(nodes.len()),
             parked: Parked::new(nodes.len()),
-            clock: BackgroundClock::new(nodes.all_schemes()),
-            health: Health::new(nodes.all_schemes()),
-            exposure: Exposure::new(nodes.len()),
+            schedule: Schedule::new(nodes.all_schemes()),
             nodes,
             counters: Arena::default(),
             running_plans: Arena::default(),
             buffers: PageBuffers::default(),
             locks: Locks::default(),
-            has_faults: false,
-            announced: false,
-            failures: 0,
-            gaps: Gaps::default(),
-            recovery: None,
             ports: Ports::new(ports),
             fences: Fences::default(),
-            names: PageNames::default(),
-            due: Deadlines::default(),
             finished: Vec::new(),
             plans: Vec::new(),
-            controller: ArrayController::default(),
-            xor_free: vec![SimTime::ZERO; controllers.len() + 1],
-            controllers,
             untimed: false,
             opened: 0,
             latencies: Latencies::default(),
@@ -155,24 +96,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &self.nodes
     }
 
-    /// The only backend, if the root passes every command on to it unchanged.
+    /// The same, mutable.
+    pub fn tree_mut(&mut self) -> &mut Nodes<S> {
+        &mut self.nodes
+    }
+
+    /// The engine's own work that is due, and background work.
     #[must_use]
-    pub fn only_backend(&self) -> Option<BackendId> {
-        let only = self.nodes[NodeId::ROOT].only.filter(|_| !self.has_faults)?;
-        self.nodes[only].backend
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The same, mutable.
+    pub fn schedule_mut(&mut self) -> &mut Schedule {
+        &mut self.schedule
     }
 
     /// The instant of the engine's own next event.
     #[must_use]
     #[inline]
     pub fn next_due(&self) -> SimTime {
-        self.due.next().min(self.hedges.next())
+        self.schedule.due.next().min(self.hedges.next())
     }
 
     /// Handles all events due by `now`, and the completions of backends.
     pub fn advance<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         let (mut alone, mut for_host) = (true, false);
-        while let Some(due) = self.due.pop_due(now) {
+        while let Some(due) = self.schedule.due.pop_due(now) {
             alone &= matches!(due, Due::Port(_));
             match due {
                 Due::Stage(running) => self.arrive(backends, now, Id::new(running), Self::run_stage),
@@ -239,14 +189,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
-        (self.has_faults, self.announced) = (true, true);
-        self.failures += 1;
+        (self.nodes.has_faults, self.nodes.announced) = (true, true);
+        self.nodes.failures += 1;
         self.nodes[node].alive = change != Change::Failed;
         if change == Change::Replaced {
             if self.nodes.is_below_map(node) {
-                self.gaps.none(node);
+                self.nodes.gaps.none(node);
             } else {
-                self.gaps.all(node);
+                self.nodes.gaps.all(node);
             }
         }
         self.close_ports(backends, now, node, change);
@@ -295,14 +245,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.nodes.subtree(node) {
-            if let Some(replaced) = self.nodes.set_scheme(at, schemes[at.index()].take()) {
-                go_on(self.nodes.scheme_mut(at), &replaced);
-            }
-            self.nodes[at].alive = true;
-            self.gaps.none(at);
-            self.health.restart(at, &self.nodes.all_schemes()[at.index()]);
+            self.nodes.renew(at, schemes[at.index()].take(), go_on);
             self.buffers.forget_carried(at);
-            self.note_exposure(now, at);
+            self.nodes.note_exposure(now, at);
         }
         self.change(backends, now, node, Change::Replaced);
     }
@@ -326,7 +271,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.nodes.is_below_map(node) {
             self.pass_up(backends, now, parent, change);
         }
-        self.note_exposure(now, parent);
+        self.nodes.note_exposure(now, parent);
         self.press(backends, now, parent);
         self.begin_rebuild(now, parent);
         if matches!(change, Change::Replaced | Change::Returned) && !self.nodes.is_below_map(node) {
@@ -377,14 +322,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     // ---------------------------------------------------------------- small things
 
-    /// The scheme of a node that has one.
-    ///
-    /// # Panics
-    /// Where the node is a backend.
-    pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
-        self.nodes.scheme_mut(node)
-    }
-
     /// Calls the scheme at `node` with its view.
     #[inline(always)]
     pub(super) fn with_view<L: Backends<C>, T>(
@@ -393,8 +330,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
-        let Engine { nodes, locks, gaps, health, names, ports, running_plans, unfinished, parked, .. } = self;
-        let (scheme, shape, after) = nodes.split(node);
+        let Engine { nodes, locks, ports, running_plans, unfinished, parked, .. } = self;
+        let (scheme, NodesSeen { links: shape, after, gaps, health, names }) = nodes.split(node);
         let deeper = After {
             node,
             schemes: after,

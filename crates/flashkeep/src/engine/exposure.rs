@@ -2,9 +2,8 @@
 
 use super::backends::BackendId;
 use super::command::Page;
-use super::contents::Contents;
-use super::executor::Engine;
 use super::health::{OwnHealth, Protection};
+use super::nodes::Nodes;
 use super::plan::Member;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -113,7 +112,7 @@ impl Exposure {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// Unprotected pages over time, and lost pages.
     #[must_use]
     pub fn exposure(&self) -> &Exposure {
@@ -125,37 +124,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &mut self.exposure
     }
 
-    /// Updates the number of pages that the scheme at `node` exposes.
-    #[inline(always)]
-    pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
-        let pages = self.exposed_at(node);
-        let this = &mut self.exposure.nodes[node.index()];
-        if pages != this.pages {
-            this.change(now, pages);
-        }
-    }
-
-    /// The number of pages of a node that the failure of one more unit would lose now.
-    #[inline(always)]
-    pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
-        match self.nodes.scheme(node) {
-            Some(scheme) if self.health.is_own(node) => {
-                scheme.protection().own().map_or(0, OwnHealth::exposed)
-            }
-            _ => self.health.exposed(node),
-        }
-    }
-
-    /// Whether no node ever failed or lost a page.
-    #[must_use]
-    pub fn is_healthy(&self) -> bool {
-        !self.has_faults
-    }
-
     /// How often parts have failed or been replaced, and pages been lost or refused.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.failures
+    }
+
+    /// All missing pages have been restored.
+    pub fn forget_announced(&mut self) {
+        self.announced = false;
     }
 
     /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
@@ -165,16 +142,68 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         !self.announced
     }
 
-    /// All missing pages have been restored.
-    pub fn forget_announced(&mut self) {
-        self.announced = false;
+    /// Whether no node ever failed or lost a page.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        !self.has_faults
+    }
+
+    /// The number of pages of a node that the failure of one more unit would lose now.
+    #[inline(always)]
+    pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
+        match self.scheme(node) {
+            Some(scheme) if self.health.is_own(node) => {
+                scheme.protection().own().map_or(0, OwnHealth::exposed)
+            }
+            _ => self.health.exposed(node),
+        }
+    }
+
+    /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
+    #[must_use]
+    pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
+        let node = self.of_backend(backend);
+        let has = |node: NodeId| self[node].alive && !self.gaps.lacks(node, page.0);
+        let above = node.and_then(|node| self[node].parent).map(|(above, _)| above);
+        let through = above.filter(|&above| above != NodeId::HOST && self[above].through.is_some());
+        node.is_some_and(has) && through.is_none_or(has)
     }
 
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let mut own = self.nodes.schemes().filter_map(|scheme| scheme.protection().own());
+        let mut own = self.schemes().filter_map(|scheme| scheme.protection().own());
         self.health.is_whole() && own.all(OwnHealth::is_whole)
+    }
+
+    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
+    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
+        let (shape, mut lost) = (&self[NodeId::ROOT], Bits::default());
+        for &member in members {
+            let child = shape.child(Member(member));
+            let alive = self[child].alive;
+            for place in (0..scheme.capacity()).map(Page) {
+                let Some(page) =
+                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
+                else {
+                    break;
+                };
+                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
+                    lost.set(page.0, true);
+                }
+            }
+        }
+        lost
+    }
+
+    /// Updates the number of pages that the scheme at `node` exposes.
+    #[inline(always)]
+    pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
+        let pages = self.exposed_at(node);
+        let this = &mut self.exposure.nodes[node.index()];
+        if pages != this.pages {
+            this.change(now, pages);
+        }
     }
 
     /// Of these pages of the root, those that cannot be read now, as far as that follows from which members respond, which
@@ -194,13 +223,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         pages: &Bits,
         is_sound: &dyn Fn(BackendId) -> bool,
     ) -> Option<Bits> {
-        let shape = &self.nodes[node];
+        let shape = &self[node];
         if let Some(backend) = shape.backend {
             return is_sound(backend).then(Bits::default);
         }
-        let scheme = self.nodes.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
-        let has_all = |child: NodeId| self.nodes[child].alive && self.gaps.lacks_none(child);
-        for &child in shape.children.iter().filter(|&&child| self.nodes[child].alive) {
+        let scheme = self.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
+        let has_all = |child: NodeId| self[child].alive && self.gaps.lacks_none(child);
+        for &child in shape.children.iter().filter(|&&child| self[child].alive) {
             if self.unreadable_at(child, &Bits::default(), is_sound)?.count() > 0 {
                 return None;
             }
@@ -223,35 +252,5 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             _ => None,
         }
-    }
-
-    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
-    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
-        let (shape, mut lost) = (&self.nodes[NodeId::ROOT], Bits::default());
-        for &member in members {
-            let child = shape.child(Member(member));
-            let alive = self.nodes[child].alive;
-            for place in (0..scheme.capacity()).map(Page) {
-                let Some(page) =
-                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
-                else {
-                    break;
-                };
-                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
-                    lost.set(page.0, true);
-                }
-            }
-        }
-        lost
-    }
-
-    /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
-    #[must_use]
-    pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
-        let node = self.nodes.of_backend(backend);
-        let has = |node: NodeId| self.nodes[node].alive && !self.gaps.lacks(node, page.0);
-        let above = node.and_then(|node| self.nodes[node].parent).map(|(above, _)| above);
-        let through = above.filter(|&above| above != NodeId::HOST && self.nodes[above].through.is_some());
-        node.is_some_and(has) && through.is_none_or(has)
     }
 }

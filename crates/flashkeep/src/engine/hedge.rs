@@ -12,6 +12,7 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::health::Protection;
 use super::locks::LockMode;
+use super::nodes::Nodes;
 use super::plan::{Plan, Step};
 use super::repair::FailedPage;
 use super::running::{Purpose, RunningPlan, Start, StripeHold};
@@ -197,12 +198,14 @@ impl Race {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// Whether pages of a node can be read in several ways.
     pub(super) fn has_alternatives(&self, node: NodeId) -> bool {
-        self.nodes.scheme(node).is_some_and(|scheme| !matches!(scheme.protection(), Protection::None))
+        self.scheme(node).is_some_and(|scheme| !matches!(scheme.protection(), Protection::None))
     }
+}
 
+impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A hedged plan begins: it is looked at again if it takes longer than most.
     pub(super) fn begin_race(&mut self, now: SimTime, id: Id<RunningPlan>, permille: u16, places: u32) {
         let node = self.running_plans[id].node;
@@ -325,7 +328,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Pages that have not come are read in another way, where that needs no waiting.
     fn hedge<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let RunningPlan { race, node, .. } = self.running_plans[id];
-        if self.has_faults && self.health.is_copying(node) {
+        if self.nodes.has_faults && self.nodes.health.is_copying(node) {
             return;
         }
         for place in 0..self.hedges.races[race].places.len() as u32 {
@@ -355,7 +358,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let StripeHold::Held(key) = running.stripe { Some((key, LockMode::Share)) } else { None };
         let step = Step { at: 0, command: asked.command.over(page, 1), ..asked };
         // Pages of the scheme may have moved since.
-        if self.scheme_mut(node).owner(step.member, page) != Some(own) {
+        if self.nodes.scheme_mut(node).owner(step.member, page) != Some(own) {
             return;
         }
         let token = CompletionToken::at(counter, place, age);

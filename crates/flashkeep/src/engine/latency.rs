@@ -5,6 +5,7 @@
 use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::contents::Contents;
 use super::executor::Engine;
+use super::nodes::Nodes;
 use super::plan::Tell;
 use super::ports::PortRequest;
 use super::requests::CompletionCounter;
@@ -329,6 +330,15 @@ impl CounterLatency {
     }
 }
 
+impl<S: Scheme> Nodes<S> {
+    /// What commands wait for that the scheme of a node makes wait.
+    pub(super) fn waits_for(&self, node: NodeId) -> Part {
+        let scheme = self.scheme(node);
+        let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
+        if gc { Part::Gc } else { Part::Buffer }
+    }
+}
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Measures where the time of requests goes, from now on, or does so no longer.
     pub fn break_down(&mut self, measures: bool) {
@@ -367,16 +377,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
     ) {
         if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
-            let room = if waited.room > Span::ZERO { self.waits_for(node) } else { Part::Lock };
+            let room = if waited.room > Span::ZERO { self.nodes.waits_for(node) } else { Part::Lock };
             self.latencies.note_wait(token, waited, room, now);
         }
-    }
-
-    /// What commands wait for that the scheme of a node makes wait.
-    pub(super) fn waits_for(&self, node: NodeId) -> Part {
-        let scheme = self.nodes.scheme(node);
-        let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
-        if gc { Part::Gc } else { Part::Buffer }
     }
 
     /// Where the time of a port request went, until `end`: a write to a full cache waits for an eviction.

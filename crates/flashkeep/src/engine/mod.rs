@@ -40,6 +40,7 @@ mod requests;
 mod rows;
 mod running;
 mod running_plans;
+mod schedule;
 mod scheme;
 mod sums;
 #[cfg(test)]
@@ -69,6 +70,7 @@ pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Rol
 pub use ports::{PortCaller, PortSubtree, Ports};
 pub use rebuild::ArrayController;
 pub use requests::{CompletionCounter, Finished};
+pub use schedule::Schedule;
 pub use scheme::{
     BackgroundWork, Capabilities, Change, Hazard, MemberRow, Recoverable, Scheme, StripeUnit, Triggers,
 };

@@ -23,7 +23,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         page: Page,
         contents: &impl Fn(BackendId, Page) -> Option<C>,
     ) -> Option<C> {
-        if !self.nodes[node].alive || self.gaps.lacks(node, page.0) {
+        if !self.nodes[node].alive || self.nodes.gaps.lacks(node, page.0) {
             return None;
         }
         self.preserved(node, page).or_else(|| self.intact_contents_behind(node, page, contents))
@@ -37,7 +37,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         contents: &impl Fn(BackendId, Page) -> Option<C>,
     ) -> Option<C> {
         let shape = &self.nodes[node];
-        if !shape.alive || self.gaps.lacks(node, page.0) {
+        if !shape.alive || self.nodes.gaps.lacks(node, page.0) {
             return None;
         }
         let page = shape.inner(page);

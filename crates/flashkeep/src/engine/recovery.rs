@@ -1,20 +1,29 @@
 //! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
 use super::backends::Backends;
-use super::background::{BackgroundClock, Parked};
-
+use super::background::Parked;
 use super::coming::Unfinished;
 use super::command::Page;
 use super::contents::Contents;
-use super::executor::{Due, Engine};
+use super::executor::Engine;
 use super::health;
 use super::hedge::Hedges;
 use super::locks::Locks;
+use super::nodes::Nodes;
 use super::plan::Member;
+use super::schedule::{Due, Schedule};
 use super::scheme::{Change, Scheme};
 use super::sums::PageBuffers;
 use super::tree::NodeId;
-use crate::kernel::{Arena, Deadlines, SimTime};
+use crate::kernel::{Arena, SimTime};
+
+impl<S: Scheme> Nodes<S> {
+    /// Whether a recovery is under way: until it is over, the host submits no requests.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+}
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Recovery after a power cut: requests, plans, locks and sums are lost. At `now`, when the backends have restored
@@ -22,7 +31,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub fn recover<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         for node in self.nodes.ids() {
-            self.note_exposure(now, node);
+            self.nodes.note_exposure(now, node);
         }
         self.counters = Arena::default();
         self.fences.clear();
@@ -32,20 +41,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // A log names the stripes that plans had to themselves.
         let mut held = std::mem::take(&mut self.locks);
         // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
-        let missed = self.recovery.take().unwrap_or_else(|| Box::new(self.gaps.clone()));
-        self.recovery = Some(missed);
-        self.ports.cut(now, &self.gaps);
-        self.gaps.forget_members();
+        let missed = self.nodes.recovery.take().unwrap_or_else(|| Box::new(self.nodes.gaps.clone()));
+        self.nodes.recovery = Some(missed);
+        self.ports.cut(now, &self.nodes.gaps);
+        self.nodes.gaps.forget_members();
         self.parked = Parked::new(self.nodes.len());
-        self.clock = BackgroundClock::new(self.nodes.all_schemes());
-        self.due = Deadlines::default();
+        self.schedule = Schedule::new(self.nodes.all_schemes());
         self.hedges = Hedges::default();
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
-        self.due.push(now, Due::Recovered);
+        self.schedule.due.push(now, Due::Recovered);
         self.finished.clear();
         self.plans.clear();
-        self.xor_free.fill(now);
-        (self.has_faults, self.announced) = (true, true);
+        self.nodes.stop_adding_up(now);
+        (self.nodes.has_faults, self.nodes.announced) = (true, true);
         // Children before their parents.
         for node in self.nodes.ids().rev() {
             if self.nodes.scheme(node).is_some() {
@@ -55,20 +63,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.settle(backends, now);
     }
 
-    /// Whether a recovery is under way: until it is over, the host submits no requests.
-    #[must_use]
-    pub fn is_recovering(&self) -> bool {
-        self.recovery.is_some()
-    }
-
     /// If all pages are restored that the power loss took, the recovery is over: urgent work and other rebuilds begin,
     /// children before their parents.
     #[cold]
     pub(super) fn end_recovery<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        if self.recovery.is_none() || self.is_rebuilding() {
+        if self.nodes.recovery.is_none() || self.schedule.is_rebuilding() {
             return;
         }
-        self.recovery = None;
+        self.nodes.recovery = None;
         let nodes = self.nodes.ids().rev().filter(|&node| self.nodes.scheme(node).is_some());
         let nodes = nodes.collect::<Vec<_>>();
         for &node in &nodes {
@@ -96,7 +98,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             scheme.recover(view, lacks);
         });
         std::mem::swap(&mut self.locks, held);
-        self.health.recover(node, &self.nodes.all_schemes()[node.index()]);
+        self.nodes.recover_health(node);
         let children = self.nodes[node].children.clone();
         for &(member, page) in &lacking {
             self.discard(backends, node, member, page);
@@ -109,13 +111,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.note_member(backends, node, member, change);
             self.with_view(backends, node, |scheme, view| scheme.member(member, change, view));
         }
-        let missed = |member: Member, page: Page| {
-            let child = children[usize::from(member.0)];
-            self.recovery.as_ref().is_some_and(|missed| missed.lacks(child, page.0))
-        };
-        let taken = lacking.into_iter().filter(|&(member, page)| !missed(member, page));
-        self.health.restore_first(node, &self.nodes.all_schemes()[node.index()], taken);
-        self.note_exposure(now, node);
+        self.nodes.restore_first(node, &lacking);
+        self.nodes.note_exposure(now, node);
         self.begin_rebuild(now, node);
     }
 
@@ -123,12 +120,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// again; other backends have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.nodes[node].children.clone()) {
-            for (page, stamp) in self.names.poisoned(child) {
+            for (page, stamp) in self.nodes.names.poisoned(child) {
                 let found = self.with_view(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
                     self.discard(backends, node, member, page);
                 } else {
-                    self.names.forget_poisoned(child, page, stamp);
+                    self.nodes.names.forget_poisoned(child, page, stamp);
                 }
             }
         }
@@ -142,8 +139,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             backends.invalidate(backend, page);
         } else if let Some(found) = self.with_view(backends, node, |_, view| view.oob(member, page)) {
             // A codeword there includes the page as it is.
-            self.names.poison(child, page, found.stamp);
+            self.nodes.names.poison(child, page, found.stamp);
         }
-        self.gaps.set(child, page.0, true);
+        self.nodes.gaps.set(child, page.0, true);
     }
 }

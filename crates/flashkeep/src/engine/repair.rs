@@ -36,7 +36,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.give_up(backends, now, token);
         }
         let Some((node, member)) = self.nodes[child].parent else {
-            self.exposure.set_lost(page, true);
+            self.nodes.exposure.set_lost(page, true);
             return self.give_up(backends, now, token);
         };
         let running = self.counters[token.owner].running;
@@ -53,7 +53,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             // written to it.
             return self.lose(backends, now, what);
         }
-        let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };
+        let key = if sheltered { None } else { repair_key(self.nodes.scheme_mut(node), member, page) };
         if let Some(key) = key
             && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what, now))
         {
@@ -79,16 +79,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.lose(backends, now, what);
         }
         failed.push(step);
-        if !matches!(self.scheme_mut(node).protection(), Protection::Copies) {
-            self.health.trouble(node);
+        if !matches!(self.nodes.scheme_mut(node).protection(), Protection::Copies) {
+            self.nodes.health.trouble(node);
         }
         let mut plan = self.blank_plan();
         let outcome = self.with_view(backends, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
         match outcome {
             RepairOutcome::Planned => {
-                self.exposure.note_rescued(u64::from(step.command.cause == Cause::Host));
+                self.nodes.exposure.note_rescued(u64::from(step.command.cause == Cause::Host));
                 if works && failed.len() == 1 {
-                    self.exposure.note_recovered();
+                    self.nodes.exposure.note_recovered();
                 }
                 if let Some(key) = key {
                     self.locks.take(node, key, LockMode::Hold);
@@ -100,7 +100,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             RepairOutcome::Lost => {
                 if works && failed.len() > 1 {
-                    self.exposure.take_back_recovered();
+                    self.nodes.exposure.take_back_recovered();
                 }
                 self.lose(backends, now, what);
             }
@@ -140,7 +140,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.give_up(backends, now, token);
         }
         // The read passed through this node: its scheme, or the plan that submitted the read, knows the node's page.
-        if let Some(page) = self.scheme_mut(node).owner(member, page) {
+        if let Some(page) = self.nodes.scheme_mut(node).owner(member, page) {
             let page = self.nodes.outer(node, page);
             return self.failed(backends, now, FailedPage { child: node, page, token, flags });
         }
@@ -186,7 +186,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 break;
             };
             (child, page) = (node, self.nodes.outer(node, inner));
-            if self.gaps.lacks(child, page.0) {
+            if self.nodes.gaps.lacks(child, page.0) {
                 return true;
             }
         }

@@ -100,7 +100,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // One more than its pages, until it is closed: it cannot finish while it is being submitted.
         self.counters[counter] =
             CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
-        self.clock.foreground += 1;
+        self.schedule.foreground += 1;
         self.opened = self.opened.wrapping_add(1);
         OpenRequest { owner: counter, age: self.opened }
     }
@@ -177,7 +177,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node_of(port);
         // A member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
-        if self.has_faults && (command.verb == Verb::Read || port == PortId::HOST) {
+        if self.nodes.has_faults && (command.verb == Verb::Read || port == PortId::HOST) {
             return self.dispatch_examined(backends, now, node, true, command, token);
         }
         self.below_port(backends, now, node, command, token);
@@ -356,7 +356,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if counter.request.is_some() {
             let (request, acknowledged) = (counter.request, counter.acknowledged);
             if self.ports.is_for_host(request) {
-                self.foreground_done(acknowledged);
+                self.schedule.foreground_done(acknowledged);
             }
             return self.ports.end(request);
         }
@@ -374,6 +374,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             lost,
             may_be_newer,
         });
-        self.foreground_done(acknowledged);
+        self.schedule.foreground_done(acknowledged);
     }
 }

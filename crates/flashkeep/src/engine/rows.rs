@@ -3,23 +3,15 @@
 use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::nodes::Nodes;
 use super::scheme::{MemberRow, Scheme};
 use super::tree::NodeId;
 use std::ops::Range;
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
-    #[must_use]
-    pub fn row(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || self.has_faults {
-            return None;
-        }
-        self.row_of(NodeId::ROOT, backends)
-    }
-
+impl<S: Scheme> Nodes<S> {
     /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
-    fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
-        let shape = &self.nodes[node];
+    fn row_of<C: Contents>(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
+        let shape = &self[node];
         if shape.units.is_some() {
             return None;
         }
@@ -27,7 +19,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let page = MemberRow { pages: 1, each: 1, reads: false };
             return backends.places_in_order(backend).then_some(page);
         }
-        shape.children.iter().try_fold(self.nodes.scheme(node)?.row()?, |row, &child| {
+        shape.children.iter().try_fold(self.scheme(node)?.row()?, |row, &child| {
             let of_member = self.row_of(child, backends)?;
             let rows =
                 (1..=of_member.pages).find(|rows| (rows * row.each).is_multiple_of(of_member.pages))?;
@@ -36,6 +28,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
+    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
+    #[must_use]
+    pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
+        if C::KEEP || self.has_faults {
+            return None;
+        }
+        self.row_of(NodeId::ROOT, backends)
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Pages of the root that are whole rows are created; none of them existed.
     pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
         self.create_rows_of(NodeId::ROOT, backends, pages);
@@ -56,6 +59,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 None => self.create_rows_of(child, backends, of_member.clone()),
             }
         }
-        self.scheme_mut(node).note_rows(rows);
+        self.nodes.scheme_mut(node).note_rows(rows);
     }
 }

@@ -7,12 +7,13 @@
 use super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::command::{Flags, Verb};
 use super::contents::Contents;
-use super::executor::{Due, Engine};
+use super::executor::Engine;
 use super::locks::LockMode;
 use super::plan::{Member, Plan, Release, Tell};
 use super::repair::FailedPage;
 use super::requests::CompletionCounter;
 use super::running::{Addition, PlanPhase, RunningPlan, Start, StripeHold, addition};
+use super::schedule::Due;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use super::view::View;
@@ -31,7 +32,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // Work before time 0 takes no time.
         let flags =
             plan.steps.first().map_or(start.command, |step| step.command).flags.with(start.command.flags);
-        let xor = self.controller_of(start.node).xor;
+        let xor = self.nodes.controller_of(start.node).xor;
         let takes_time = xor > Span::ZERO && !self.untimed && !flags.has(Flags::BEFORE);
         if let Some(key) = plan.under {
             self.locks.take(start.node, key, LockMode::Share);
@@ -56,7 +57,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(permille) = plan.hedge {
             self.begin_race(now, id, permille, places);
         }
-        if self.has_faults {
+        if self.nodes.has_faults {
             self.buffers.take_lacking_sums(&mut self.running_plans[id], plan.carry, plan.peek);
         }
         self.buffers.lay_out(id, &mut self.running_plans[id], plan.carry, plan.peek);
@@ -124,7 +125,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
-        if self.has_faults {
+        if self.nodes.has_faults {
             self.note_lacking_sums(id);
         }
         self.buffers.keep_sums(id, &mut self.running_plans[id]);
@@ -150,7 +151,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if running.release == Release::Submitted {
             running.stripe = StripeHold::Released(key);
             self.unlock(backends, now, node, key);
-        } else if node != NodeId::HOST && running.changes_pages() && self.may_read_early(node) {
+        } else if node != NodeId::HOST && running.changes_pages() && self.nodes.may_read_early(node) {
             self.let_reads_pass(backends, now, node, key);
         }
     }
@@ -161,11 +162,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         running.sums.addition = Addition::UnderWay;
         running.due += 1;
         let node = running.node;
-        let (xor, level) = (self.controller_of(node).xor, self.nodes.level(node));
-        let free_at = &mut self.xor_free[level];
-        let end = (*free_at).max(now) + Span(xor.0 * u64::from(pages));
-        *free_at = end;
-        self.due.push(end, Due::Stage(id.raw()));
+        let end = self.nodes.add_up(now, node, pages);
+        self.schedule.due.push(end, Due::Stage(id.raw()));
     }
 
     /// The node of a plan's member.
@@ -387,14 +385,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if node != NodeId::HOST {
                 let lacks = !running.lost.is_empty();
                 let restores = background.is_some_and(|piece| piece.restores);
-                let fell_short = background.is_some() && (self.health.take_refused(node, key) || lacks);
+                let fell_short = background.is_some() && (self.nodes.health.take_refused(node, key) || lacks);
                 self.with_view(backends, node, |scheme, view| {
                     scheme.settled(key, &View { fell_short, ..*view });
                 });
-                if self.health.is_watched(node) {
+                if self.nodes.health.is_watched(node) {
                     self.note_settled(backends, node, key, restores, fell_short);
                 }
-                if self.has_faults {
+                if self.nodes.has_faults {
                     self.begin_rebuild(now, node);
                 }
             }
@@ -406,14 +404,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.locks.release(node, key);
         }
         if node != NodeId::HOST && (key.is_some() || background.is_some()) {
-            self.note_exposure(now, node);
+            self.nodes.note_exposure(now, node);
         }
         if let Some(piece) = background {
             self.background_over(backends, now, node);
             if let Some(since) = piece.rebuilds {
                 self.rebuilt(now, node, since);
             }
-        } else if under.is_some() || self.has_faults && key.is_some() && node != NodeId::HOST {
+        } else if under.is_some() || self.nodes.has_faults && key.is_some() && node != NodeId::HOST {
             self.press(backends, now, node);
         }
         self.bury(id);
@@ -434,7 +432,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let later = when > now;
         if later {
             self.running_plans[id].due += 1;
-            self.due.push(when, due);
+            self.schedule.due.push(when, due);
         }
         later
     }

@@ -372,7 +372,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let contents = |(place, sums): Carried| (place, sums.into_iter().map(C::token).collect());
         self.buffers.carried = carried.into_iter().map(contents).collect();
-        nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
+        nodes.into_iter().for_each(|node| self.nodes.note_exposure(SimTime::ZERO, node));
     }
 
     /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
@@ -415,11 +415,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..u32::from(step.command.count) {
             let place = self.running_plans[id].bases[at] + n;
             if self.running_plans[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
-                self.has_faults = true;
+                self.nodes.has_faults = true;
                 let page = step.command.start.plus(n);
-                self.gaps.set(target, page.0, true);
+                self.nodes.gaps.set(target, page.0, true);
                 if target == NodeId::ROOT {
-                    self.gaps.poison(page.0);
+                    self.nodes.gaps.poison(page.0);
                 }
                 let running = &self.running_plans[id];
                 let raw = self.nodes[target].raw();
@@ -430,7 +430,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     let token = CompletionToken::at(running.counter, place, running.caller.age);
                     let contents = self.buffers.written(&step.command.part(n, 1), token).first();
                     if let Some(contents) = contents {
-                        self.names.poison(target, page, contents.stamp());
+                        self.nodes.names.poison(target, page, contents.stamp());
                     }
                 }
                 let merged = running.node == NodeId::HOST && target != NodeId::ROOT;

@@ -121,7 +121,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
         let in_rows = steady && start.existing == Existing::All && !self.device.port().holds_pages();
-        let row = if in_rows { self.device.engine.row(&self.device.body) } else { None };
+        let row = if in_rows { self.device.engine.tree().row(&self.device.body) } else { None };
         if row.is_some() {
             // All pages have their places already.
             self.create_missing(row);
@@ -187,7 +187,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             };
             let node = engine.tree().descendant(&placement.path).filter(|_| placement.physical);
             if let Some(node) = node
-                && let Some(log) = engine.scheme_mut(node).log_mut()
+                && let Some(log) = engine.tree_mut().scheme_mut(node).log_mut()
             {
                 // Each device draws a stream of its own.
                 parts.valid |= begin_ageing_log(drive, log, existing, seed.wrapping_add(u64::from(device)));
@@ -278,7 +278,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The only backend of a drive, if whole pages can be written to it directly.
     pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
-        self.device.body.flash().and_then(|_| self.device.engine.only_backend())
+        self.device.body.flash().and_then(|_| self.device.engine.tree().only_backend())
     }
 
     /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
@@ -401,7 +401,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
-        self.device.engine.exposure_mut().set_rescued(0);
+        self.device.engine.tree_mut().exposure_mut().set_rescued(0);
     }
 
     /// Creates what the workload reads before time 0.

@@ -59,11 +59,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn end_ageing_log(&mut self, node: NodeId) {
         let now = self.clock.now;
         let Device { engine, body, .. } = &mut self.device;
-        log_mut(engine.scheme_mut(node)).give_up_slots();
-        while log_mut(engine.scheme_mut(node)).wastes_next()
+        log_mut(engine.tree_mut().scheme_mut(node)).give_up_slots();
+        while log_mut(engine.tree_mut().scheme_mut(node)).wastes_next()
             && engine.background(body, now, node, Why::Urgent)
         {}
-        log_mut(engine.scheme_mut(node)).end_ageing();
+        log_mut(engine.tree_mut().scheme_mut(node)).end_ageing();
     }
 }
 

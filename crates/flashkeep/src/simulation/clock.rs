@@ -195,9 +195,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn goes_on_rebuilding(&mut self, most: u64, next: SimTime) -> bool {
         if next == SimTime::NEVER {
             if !self.has_requests() {
-                self.device.engine.stop_rebuilds();
+                self.device.engine.schedule_mut().stop_rebuilds();
             }
-        } else if self.device.engine.pieces_rebuilt() >= most {
+        } else if self.device.engine.schedule().pieces_rebuilt() >= most {
             self.clock.sampled = true;
             self.host.flows.iter_mut().for_each(Flows::end);
         }

@@ -40,7 +40,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return;
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();
-        let failed = !self.accounts.phases.is_empty() || !self.device.engine.is_healthy();
+        let failed = !self.accounts.phases.is_empty() || !self.device.engine.tree().is_healthy();
         let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
             self.accounts.counted = Some(self.count_up());
@@ -73,7 +73,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn may_have_lost(&self) -> bool {
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         self.failures.fault_events.injected
-            || !self.device.engine.is_healthy()
+            || !self.device.engine.tree().is_healthy()
             || self.device.body.error_counts().is_some_and(gave_up)
     }
 
@@ -82,7 +82,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn find_lost_pages(&mut self) {
         match self.unreadable_pages() {
             Some(lost) => {
-                self.device.engine.exposure_mut().lose_pages(&lost);
+                self.device.engine.tree_mut().exposure_mut().lose_pages(&lost);
                 debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
             None => self.read_everything(),
@@ -100,16 +100,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let mut pages = port.pages().existing().clone();
         port.cached_pages().for_each(|page| _ = pages.set(page, false));
-        engine.unreadable(&pages, &|backend| body.is_sound(backend))
+        engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
     }
 
     /// Whether reading the pages of a small drive finds the same ones lost.
     fn agrees_with_reading(&mut self) -> bool {
-        let before = self.device.engine.exposure().lost().count();
+        let before = self.device.engine.tree().exposure().lost().count();
         if self.device.port().pages().existing().count() < 1 << 16 {
             self.read_everything();
         }
-        before == self.device.engine.exposure().lost().count()
+        before == self.device.engine.tree().exposure().lost().count()
     }
 
     /// Reads every existing page, without time and without counting.
@@ -272,7 +272,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             conditioned: self.accounts.conditioned.clone(),
             start: self.start_in_words(),
             filled: *filled,
-            lost_pages: self.device.engine.exposure().lost().count(),
+            lost_pages: self.device.engine.tree().exposure().lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             interrupted: self.clock.interrupted,

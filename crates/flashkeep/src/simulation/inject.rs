@@ -171,7 +171,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.fault_events.sample_at <= fault_at {
             return self.sample(until.min(fault_at));
         }
-        if !self.device.engine.is_recovering() {
+        if !self.device.engine.tree().is_recovering() {
             self.end_recovery();
         }
         let Some((at, fault_event)) = self.failures.fault_events.timed.pop() else { return };
@@ -399,8 +399,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The name of the phase that the drive is in, once something has failed.
     pub(super) fn phase(&self) -> &'static str {
-        match (self.device.engine.is_rebuilding(), self.device.engine.is_whole()) {
-            (true, _) if self.device.engine.moves_back() => "moving back",
+        match (self.device.engine.schedule().is_rebuilding(), self.device.engine.tree().is_whole()) {
+            (true, _) if self.device.engine.tree().moves_back() => "moving back",
             (true, _) => "rebuilding",
             (false, true) => self.failures.fault_events.slow.phase().unwrap_or("after"),
             (false, false) => "degraded",
@@ -411,8 +411,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn watch_phase(&mut self) {
         if matches!(self.accounts.phases.name(), "" | "before" | "recovering")
-            || self.device.engine.has_stopped_rebuilds()
-            || self.device.engine.heals_in_passing()
+            || self.device.engine.schedule().has_stopped_rebuilds()
+            || self.device.engine.tree().heals_in_passing()
         {
             return;
         }
@@ -422,7 +422,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.begin_phase(phase, None, self.clock.now, tally);
         }
         if phase == "after" {
-            self.device.engine.forget_announced();
+            self.device.engine.tree_mut().forget_announced();
         }
     }
 
@@ -456,13 +456,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn tally_until(&mut self, end: SimTime) -> Tally {
         Tally {
             counters: self.device.body.counters(),
-            reconstructed: self.device.engine.exposure().rescued(),
-            lost: self.device.engine.exposure().lost().count(),
+            reconstructed: self.device.engine.tree().exposure().rescued(),
+            lost: self.device.engine.tree().exposure().lost().count(),
             // Page-seconds have no meaning in an untimed run, or for a scheme that survives no failure.
             unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
                 0
             } else {
-                self.device.engine.exposure_mut().unprotected_page_ns(end)
+                self.device.engine.tree_mut().exposure_mut().unprotected_page_ns(end)
             },
         }
     }

@@ -350,7 +350,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             for part in &mut found {
                 // After a power cut an older version of a lost page may be readable.
-                if self.device.engine.exposure().lost().has(part.page) {
+                if self.device.engine.tree().exposure().lost().has(part.page) {
                     part.held = Held::Unreadable;
                 }
                 part.page = self.host.page_of(part.page);
@@ -393,7 +393,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Some(mut live) = self.live.take() else { return };
         let unanswered = std::mem::take(&mut live.unanswered);
         let mut pages = std::mem::take(&mut live.found);
-        let lost = self.device.engine.exposure().lost();
+        let lost = self.device.engine.tree().exposure().lost();
         pages.retain(|&(page, _)| !lost.has(page));
         pages.extend(lost.iter().map(|page| (page, Held::Unreadable)));
         let host = &self.host;
@@ -488,7 +488,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn lost_pages(&self) -> Vec<u64> {
         let mut pages: Vec<u64> =
-            self.device.engine.exposure().lost().iter().map(|page| self.host.page_of(page)).collect();
+            self.device.engine.tree().exposure().lost().iter().map(|page| self.host.page_of(page)).collect();
         pages.sort_unstable();
         pages
     }
@@ -507,7 +507,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
         let end = self.clock.now.max(self.clock.last);
         let (counted, tally) = (self.count(end), self.tally_until(end));
         // The last phase has its figures until now; it continues.
-        let lost = self.device.engine.exposure().lost().count();
+        let lost = self.device.engine.tree().exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         Simulation::summary(self, &counted, &tally, self.resolved.warnings.clone())
     }

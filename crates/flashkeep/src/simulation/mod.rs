@@ -546,7 +546,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
-        (engine.controller, engine.untimed) = (controller, untimed);
+        (engine.tree_mut().controller, engine.untimed) = (controller, untimed);
         let options = port_options(drive, engine.tree().scheme(NodeId::ROOT), true);
         engine.ports_mut().set_host(options);
         engine.ports_mut().host_mut().divide_cache(&workload.cache_shares());
@@ -607,7 +607,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
-            self.device.engine.expect_power_cuts();
+            self.device.engine.tree_mut().expect_power_cuts();
+            self.device.engine.ports_mut().expect_power_cuts();
         }
         if self.failures.fault_events.has_slow_parts() {
             self.device.body.expect_slow_parts();
@@ -669,7 +670,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.find_lost_pages();
         }
         // Pages that the final read finds lost were lost in the last phase.
-        let lost = self.device.engine.exposure().lost().count();
+        let lost = self.device.engine.tree().exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();

@@ -324,7 +324,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The schemes restore pages that the power loss took, before requests are served. Events by time happen meanwhile.
     fn restore_pages(&mut self) {
-        while self.device.engine.is_recovering() {
+        while self.device.engine.tree().is_recovering() {
             let event = self.device.next_event();
             if event.min(self.failures.fault_events.next_fault_at()) == SimTime::NEVER {
                 return;
@@ -350,7 +350,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Checks every page; returns the number of pages older than the acknowledged version.
     fn look_at_all_pages(&mut self) -> u64 {
         let Some(mut durability) = self.failures.durability.take() else { return 0 };
-        let rescued = self.device.engine.exposure().rescued();
+        let rescued = self.device.engine.tree().exposure().rescued();
         let is_volatile = self.device.engine.ports().has_caches() && !self.device.port().is_protected();
         let mut volatile = 0;
         for page in self.pages_to_look_at(&durability) {
@@ -359,11 +359,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let awaited = self.device.port().pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
             // A trim in progress may have been interrupted: its page may still have its old contents.
-            let was_lost = self.device.engine.exposure().lost().has(page);
+            let was_lost = self.device.engine.tree().exposure().lost().has(page);
             let intact = self.intact(page);
             let found = intact.or_else(|| self.reconstructed(page, awaited || promise.trimmed.is_some()));
             if !awaited && !was_lost {
-                self.device.engine.exposure_mut().set_lost(Page(page), false);
+                self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), false);
             }
             // A page that must be reconstructed may come to a cache that the next power loss empties.
             let saved = self.device.engine.ports_mut().host_mut().saved(page, intact);
@@ -376,8 +376,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,
                 _ if contents == C::default() => None,
-                _ if self.device.engine.lose_if_poisoned(Page(page)) => {
-                    self.device.engine.exposure_mut().set_lost(Page(page), true);
+                _ if self.device.engine.tree_mut().lose_if_poisoned(Page(page)) => {
+                    self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), true);
                     continue;
                 }
                 _ => {
@@ -386,7 +386,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             };
             if promise.durable.is_some() && is_newer(promise.durable, version) {
-                self.device.engine.exposure_mut().set_lost(Page(page), true);
+                self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), true);
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
@@ -397,7 +397,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.pages.fall_back(page, contents);
             self.device.engine.ports_mut().host_mut().fall_back(page, contents);
         }
-        self.device.engine.exposure_mut().set_rescued(rescued);
+        self.device.engine.tree_mut().exposure_mut().set_rescued(rescued);
         self.failures.durability = Some(durability);
         volatile
     }
@@ -406,7 +406,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
         let mut pages = self.device.port().pages().existing().clone();
         durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
-        self.device.engine.exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
+        self.device.engine.tree().exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
     }
 

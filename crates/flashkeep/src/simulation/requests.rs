@@ -335,7 +335,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             counters: self.device.body.counters(),
             work: self.work().cloned(),
             errors: self.device.body.error_counts(),
-            recovered: self.device.engine.exposure().recovered(),
+            recovered: self.device.engine.tree().exposure().recovered(),
             hits: self.device.port().hits().unwrap_or_default(),
             held: self.device.engine.ports().held(),
             mapping: self.mapping_counts(),

@@ -38,7 +38,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.take_over(schemes, carried);
         self.device.engine.examine_deferred(&self.device.body);
         self.device.engine.ports_mut().restore_members(snapshot.take()?);
-        self.device.engine.restore_page_names(snapshot.take()?);
+        self.device.engine.tree_mut().restore_page_names(snapshot.take()?);
         let Device { engine, pages, .. } = &mut self.device;
         pages.load(engine.ports_mut().host_mut(), snapshot)
     }
@@ -62,11 +62,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A drive that cannot be saved, or the file.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("{}: {why}", path.display())));
-        if self.device.engine.is_healthy() && self.device.body.is_healthy() {
+        if self.device.engine.tree().is_healthy() && self.device.body.is_healthy() {
             self.write_back();
             self.rest();
         }
-        if !self.device.engine.is_healthy() || !self.device.body.is_healthy() {
+        if !self.device.engine.tree().is_healthy() || !self.device.body.is_healthy() {
             return refused("a drive with failed parts, or whose power was cut, cannot be saved");
         }
         let mut snapshot = Writer::default();
@@ -74,7 +74,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         snapshot.put(&self.device.engine.tree().with_schemes().collect::<Vec<_>>());
         snapshot.put(&self.device.engine.carried());
         snapshot.put(&self.device.engine.ports().pages_of_members());
-        snapshot.put(&self.device.engine.page_names());
+        snapshot.put(&self.device.engine.tree().page_names());
         self.device.pages.save(self.device.port(), &mut snapshot);
         let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);
         let written = snapshot.write(path, &self.resolved.identity(), C::KEEP, conditioned);

@@ -52,7 +52,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let nodes: Vec<NodeId> = self.device.engine.tree().with_schemes().map(|(node, _)| node).collect();
         let mut member = 0;
         for node in nodes {
-            if let Any::Mapped(map) = self.device.engine.scheme_mut(node) {
+            if let Any::Mapped(map) = self.device.engine.tree_mut().scheme_mut(node) {
                 map.warm_cache(part, seed.wrapping_add(member));
                 member += 1;
             }
@@ -60,7 +60,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn create_all(&mut self) {
-        let row = self.device.engine.row(&self.device.body);
+        let row = self.device.engine.tree().row(&self.device.body);
         self.create_missing(row.filter(|_| !self.device.port().holds_pages() && !self.resolved.is_aged()));
     }
 

@@ -82,7 +82,7 @@ impl<H: TestDevices> Bench<H> {
         places.retain(|&(backend, _)| !self.flash.is_dead(backend));
         // Of several copies, those that are as they ought to be; of what a scheme below could not read, none.
         if places.len() > 1 || self.latent {
-            places.retain(|&(backend, page)| self.engine.is_intact(backend, page));
+            places.retain(|&(backend, page)| self.engine.tree().is_intact(backend, page));
         }
         places
     }

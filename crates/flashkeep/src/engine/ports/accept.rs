@@ -4,9 +4,10 @@
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::super::command::{Command, Flags, Verb};
-use super::super::executor::{Due, Engine};
+use super::super::executor::Engine;
 use super::super::repair::FailedPage;
 use super::super::requests::{CompletionCounter, Finished};
+use super::super::schedule::Due;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::flush::{FlushPhase, Flushed};
@@ -266,14 +267,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         alone: bool,
     ) {
-        let goes = alone && self.due.next() > now;
+        let goes = alone && self.schedule.due.next() > now;
         let mut notified = std::mem::take(&mut self.ports.notified);
         for at in notified.drain(..) {
             if goes {
                 self.ports.all[usize::from(at)].armed = SimTime::NEVER;
                 self.cross(backends, now, at);
             } else {
-                self.due.push(now, Due::Port(at));
+                self.schedule.due.push(now, Due::Port(at));
             }
         }
         self.ports.notified = notified;

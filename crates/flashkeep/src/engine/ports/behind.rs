@@ -202,15 +202,15 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
     }
 
     fn is_healthy(&self) -> bool {
-        self.engine.is_healthy()
+        self.engine.tree().is_healthy()
     }
 
     fn stores(&self) -> bool {
-        self.engine.heals_in_passing()
+        self.engine.tree().heals_in_passing()
     }
 
     fn failures(&self) -> u64 {
-        self.engine.failures()
+        self.engine.tree().failures()
     }
 
     fn now(&self) -> SimTime {

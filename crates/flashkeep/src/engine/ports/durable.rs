@@ -7,8 +7,9 @@
 use super::super::Contents;
 use super::super::backends::{Backends, OpenRequest};
 use super::super::command::Flags;
-use super::super::executor::{Due, Engine};
+use super::super::executor::Engine;
 use super::super::requests::{CompletionCounter, Finished};
+use super::super::schedule::Due;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::PortId;
@@ -88,7 +89,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         (this.floor, this.next) = (end, Some((end, finished.counter)));
         self.ports.durable.push(this);
-        self.due.push(end, Due::Host);
+        self.schedule.due.push(end, Due::Host);
         false
     }
 

@@ -24,10 +24,11 @@ mod protected;
 mod write_back;
 
 use super::command::{Command, Page, Verb};
-use super::executor::{Due, Engine};
+use super::executor::Engine;
 use super::gaps::Gaps;
 use super::plan::Key;
 use super::requests::CompletionCounter;
+use super::schedule::Due;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use super::{BackendId, Backends, Contents};
@@ -614,7 +615,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let when = this.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
         if when < this.armed {
             this.armed = when.max(now);
-            self.due.push(this.armed, Due::Port(at));
+            self.schedule.due.push(this.armed, Due::Port(at));
         }
     }
 }

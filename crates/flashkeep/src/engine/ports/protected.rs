@@ -14,7 +14,7 @@ use crate::kernel::SimTime;
 
 impl<C: Contents> Ports<C> {
     /// The power will fail.
-    pub(in super::super) fn expect_power_cuts(&mut self) {
+    pub fn expect_power_cuts(&mut self) {
         self.all.iter_mut().for_each(|this| this.port_mut().expect_power_cuts());
     }
 }

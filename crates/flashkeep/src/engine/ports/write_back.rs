@@ -4,7 +4,8 @@
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken};
 use super::super::command::{Command, Flags, Page, Verb};
-use super::super::executor::{Due, Engine};
+use super::super::executor::Engine;
+use super::super::schedule::Due;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::PortId;
@@ -26,7 +27,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn write_back_some(&mut self, now: SimTime, at: u16) {
         let this = &mut self.ports.all[usize::from(at)];
         if this.has_cache && !self.untimed && !self.ports.bypassed && this.port_mut().wants_flush() {
-            self.due.push(now, Due::write_back(at));
+            self.schedule.due.push(now, Due::write_back(at));
         }
     }
 
@@ -46,7 +47,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, ()>) -> u64,
     ) {
         let id = self.claim_request(at);
-        self.clock.foreground += u32::from(at == PortId::HOST.0);
+        self.schedule.foreground += u32::from(at == PortId::HOST.0);
         self.opened = self.opened.wrapping_add(1);
         self.ports.all[usize::from(at)].latest = self.opened;
         let counter = self.ports.requests[id].counter;
@@ -85,7 +86,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Sectors that left a cache will have been written at an instant: their room is free then.
     pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64) {
         self.ports.all[usize::from(at)].port_mut().flush_ends(sectors, end);
-        self.due.push(end, Due::write_back(at));
+        self.schedule.due.push(end, Due::write_back(at));
     }
 
     /// The host's cache is written back as a whole, by a request of its port.
@@ -131,7 +132,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn begin_idle_port(&mut self, at: u16, since: SimTime) {
         if let Some(at_idle) = self.ports.all[usize::from(at)].port_mut().begin_idle(since) {
-            self.due.push(at_idle, Due::write_back(at));
+            self.schedule.due.push(at_idle, Due::write_back(at));
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct Rig<C: Contents, S> {
 impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn new(tree: Tree<S>, store: Store<C>) -> Self {
         let mut engine = Engine::new(tree);
-        engine.controller.rebuild_permille = 0;
+        engine.tree_mut().controller.rebuild_permille = 0;
         Rig {
             engine,
             store,
@@ -305,7 +305,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
 
     /// Rebuilds what the scheme at `node` can, a piece at a time.
     pub(crate) fn rebuild(&mut self, node: u16) {
-        while self.engine.has_to_rebuild(NodeId(node)) {
+        while self.engine.tree().has_to_rebuild(NodeId(node)) {
             let begun = self.background(node, Why::Rebuild);
             assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
         }
