@@ -193,7 +193,7 @@ impl<H: TestDevices> Bench<H> {
                 _ => continue,
             };
             self.versions[(start + n) as usize].push(token);
-            self.engine.pages(completion.owner)[n as usize] = Token(token);
+            self.engine.work_mut().pages(completion.owner)[n as usize] = Token(token);
         }
         self.engine.submit(
             &mut self.flash,
@@ -209,9 +209,9 @@ impl<H: TestDevices> Bench<H> {
     }
 
     fn take_finished(&mut self) {
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
             self.check(&finished);
-            self.engine.forget(finished.counter);
+            self.engine.work_mut().forget(finished.counter);
         }
     }
 
@@ -228,7 +228,7 @@ impl<H: TestDevices> Bench<H> {
         let mut missing = 0;
         for (n, &least) in request.least.iter().enumerate() {
             let page = request.start + n as u32;
-            let Token(found) = self.engine.pages(finished.counter)[n];
+            let Token(found) = self.engine.work_mut().pages(finished.counter)[n];
             if self.versions[page as usize][least..].contains(&found) {
                 continue;
             }
@@ -265,7 +265,7 @@ impl<H: TestDevices> Bench<H> {
             steps += 1;
             assert!(steps < 2_000_000, "it never ends");
         }
-        let quiet = (self.engine.is_quiet(), self.flash.is_quiet());
+        let quiet = (self.engine.work().is_quiet(), self.flash.is_quiet());
         assert!(quiet == (true, true), "something was left behind: {quiet:?}");
         assert!(self.requests.iter().all(|request| request.done), "a request was never answered");
     }

@@ -11,6 +11,7 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::health::repair_key;
 use super::locks::LockMode;
+use super::locks::Locks;
 use super::nodes::Nodes;
 use super::plan::{Key, Lock, Plan, RepairOutcome, Role, Step, Tell};
 use super::scheme::Scheme;
@@ -102,6 +103,31 @@ impl<S: Scheme> Nodes<S> {
             && !piece.flags.has(Flags::BEFORE)
             && !piece.flags.has(Flags::DIRECT)
     }
+
+    /// The stripe that an alternative of this read would share, if it needs one; none if it would have to wait for it.
+    pub(super) fn key_to_share(
+        &mut self,
+        node: NodeId,
+        step: &Step,
+        wanted: Option<(Key, LockMode)>,
+        locks: &Locks,
+    ) -> Option<Option<Key>> {
+        let Some(key) = repair_key(self.scheme_mut(node), step.member, step.command.start) else {
+            return Some(None);
+        };
+        let scheme = self.scheme_mut(node);
+        let page = scheme.owner(step.member, step.command.start)?;
+        // Writes must wait for those that share the stripe.
+        if scheme.lock(&Command::new(Verb::Write, page, 1)) != Lock::Hold(key) {
+            return None;
+        }
+        let may_share = match wanted {
+            // The command itself has not had to wait; a plan that has submitted everything may still hold the stripe.
+            Some((own, _)) => own == key && !locks.is_exclusive(node, key),
+            None => !locks.is_held(node, key),
+        };
+        may_share.then_some(Some(key))
+    }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -131,12 +157,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return None;
         }
         let busy = self.busy_pages(backends, node, plan);
-        let mut alternative = self.blank_plan();
+        let mut alternative = self.spare_plans.take();
         let mut copies = Vec::new();
         let mut shared = None;
         for page in busy {
             let step = page.of(&plan.steps);
-            let Some(key) = self.key_to_share(node, &step, wanted) else { continue };
+            let Some(key) = self.nodes.key_to_share(node, &step, wanted, &self.work.locks) else { continue };
             if !self.find_alternative(backends, node, &step, page.direct, &mut alternative) {
                 continue;
             }
@@ -150,7 +176,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 break;
             }
         }
-        self.plans.push(alternative);
+        self.spare_plans.put(alternative);
         // Pages are numbered by the steps as they were.
         copies.sort_unstable_by_key(|(page, _)| std::cmp::Reverse((page.step, page.nth)));
         copies.into_iter().for_each(|(page, copy)| replace(plan, page, copy));
@@ -179,30 +205,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.fastest_read = fastest;
         busy.sort_by_key(|page| std::cmp::Reverse(page.direct));
         busy
-    }
-
-    /// The stripe that an alternative of this read would share, if it needs one; none if it would have to wait for it.
-    pub(super) fn key_to_share(
-        &mut self,
-        node: NodeId,
-        step: &Step,
-        wanted: Option<(Key, LockMode)>,
-    ) -> Option<Option<Key>> {
-        let Some(key) = repair_key(self.nodes.scheme_mut(node), step.member, step.command.start) else {
-            return Some(None);
-        };
-        let scheme = self.nodes.scheme_mut(node);
-        let page = scheme.owner(step.member, step.command.start)?;
-        // Writes must wait for those that share the stripe.
-        if scheme.lock(&Command::new(Verb::Write, page, 1)) != Lock::Hold(key) {
-            return None;
-        }
-        let may_share = match wanted {
-            // The command itself has not had to wait; a plan that has submitted everything may still hold the stripe.
-            Some((own, _)) => own == key && !self.locks.is_exclusive(node, key),
-            None => !self.locks.is_held(node, key),
-        };
-        may_share.then_some(Some(key))
     }
 
     /// Plans another way to read the page of a step, if it is expected to be done sooner than `direct`, the time that the read
@@ -244,7 +246,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         token: CompletionToken,
     ) {
-        self.unaccount(token, u32::from(piece.count));
+        self.work.unaccount(token, u32::from(piece.count));
         let piece = Command { flags: piece.flags.with(Flags::DIRECT), ..piece.alone() };
         self.admit(backends, now, node, piece, token);
     }

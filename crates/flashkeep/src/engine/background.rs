@@ -86,7 +86,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         why: Why,
     ) -> bool {
-        let mut plan = self.blank_plan();
+        let mut plan = self.spare_plans.take();
         let restores = why == Why::Rebuild && self.restore(backends, node, &mut plan);
         // A recovery restores what the power loss took; the rest of a rebuild follows.
         let waits = why == Why::Rebuild && self.nodes.recovery.is_some();
@@ -96,11 +96,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if work {
             self.nodes.note_exposure(now, node);
             if let Some(key) = plan.hold {
-                self.locks.take(node, key, LockMode::Hold);
+                self.work.locks.take(node, key, LockMode::Hold);
             }
             self.schedule.begin_work(node);
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
-            let caller = CompletionToken { age: self.age_at(node), ..CompletionToken::default() };
+            let caller = CompletionToken {
+                age: self.ports.age_at(node, &self.nodes).unwrap_or(self.work.opened),
+                ..CompletionToken::default()
+            };
             // A caller outside the engine sets its own pace.
             let paced = why == Why::Rebuild && self.nodes.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
@@ -108,7 +111,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let start = Start { purpose, ..Start::new(node, command, caller) }.holding(plan.hold);
             self.start(backends, now, start, &mut plan);
         }
-        self.plans.push(plan);
+        self.spare_plans.put(plan);
         work
     }
 
@@ -117,16 +120,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn retry<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) -> bool {
         let mut moved = false;
         for node in self.nodes.ids() {
-            while let Some((piece, token, mut waited)) = self.parked.pop(node.index()) {
+            while let Some((piece, token, mut waited)) = self.work.parked.pop(node.index()) {
                 let pages = u32::from(piece.count);
-                self.unaccount(token, pages);
+                self.work.unaccount(token, pages);
                 waited.for_room(now);
                 if self.attempt(backends, now, node, &piece, token, Some(&waited)) {
                     moved = true;
                     continue;
                 }
-                self.account(token, pages);
-                self.parked.insert(node, 0, piece, token, waited);
+                self.work.account(token, pages);
+                self.work.parked.insert(node, 0, piece, token, waited);
                 if !self.ask(backends, now, node, Why::Urgent) {
                     break;
                 }
@@ -141,17 +144,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn press<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         while self.nodes.scheme_mut(node).urgent()
             && self.nodes.recovery.is_none()
-            && !self.has_stopped(node)
+            // The scheme of a node of a failed member would repeat work that cannot succeed.
+            && !(self.work.parked.has_none(node) && self.nodes.is_below_failed(node))
             && self.ask(backends, now, node, Why::Urgent)
         {}
-    }
-
-    /// Whether the node belongs to a member that has failed as a whole, and no command waits at it: its scheme knows
-    /// nothing of the failure, and would repeat work that cannot succeed.
-    fn has_stopped(&self, node: NodeId) -> bool {
-        let shape = |node: NodeId| &self.nodes[node];
-        let mut path = std::iter::successors(Some(node), |&node| shape(node).parent.map(|(above, _)| above));
-        self.nodes.has_faults && self.parked.has_none(node) && path.any(|node| !shape(node).alive)
     }
 
     /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.
@@ -178,7 +174,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.advance(backends, at);
         }
         assert!(
-            self.running_plans.live() == 0 && self.parked.is_empty(),
+            self.work.running_plans.live() == 0 && self.work.parked.is_empty(),
             "an idle engine has no plans and no parked commands"
         );
         self.schedule.forget_time();

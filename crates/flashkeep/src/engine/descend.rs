@@ -14,6 +14,7 @@ use super::repair::FailedPage;
 use super::running::Start;
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::kernel::SimTime;
 
 impl<S: Scheme> Nodes<S> {
@@ -61,6 +62,23 @@ impl<S: Scheme> Nodes<S> {
     }
 }
 
+impl<C: Contents> WorkInProgress<C> {
+    /// Submits a command to a backend.
+    #[inline]
+    fn submit_to<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+    ) {
+        self.account(token, u32::from(command.count));
+        let contents = self.buffers.written(command, token);
+        backends.submit(now, backend, command, token, contents);
+    }
+}
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Submits a command to a node. Its pages are counted for the completion token's owner.
     #[inline]
@@ -98,8 +116,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if alive {
                 return self.through_port(backends, now, node, command, token);
             }
-            self.account(token, u32::from(command.count));
-            self.void(node, token);
+            self.work.account(token, u32::from(command.count));
+            self.work.void(node, token, &self.nodes);
             return backends.done().push(Done::at(token, u32::from(command.count), now));
         }
         let mut first = 0;
@@ -118,7 +136,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             if missing {
                 first = n + 1;
-                self.account(token, 1);
+                self.work.account(token, 1);
                 let page = command.start.plus(at);
                 let (token, flags) = (token.plus(at), command.flags);
                 self.failed(backends, now, FailedPage { child: node, page, token, flags });
@@ -161,7 +179,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Some(units) => self.enter_by_units(backends, now, node, units, command, token),
             };
         };
-        self.submit_to(backends, now, backend, &command, token);
+        self.work.submit_to(backends, now, backend, &command, token);
     }
 
     /// Passes a command on to the only member of a node, without a plan.
@@ -174,28 +192,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        self.nodes.names.note_write(&self.buffers, node, &command, token);
+        self.nodes.names.note_write(&self.work.buffers, node, &command, token);
         let only = self.nodes[node].child(Member(0));
         let shape = &self.nodes[only];
         let (Some(backend), None) = (shape.backend, shape.port) else {
             return self.through_port(backends, now, only, command, token);
         };
-        self.submit_to(backends, now, backend, &command, token);
-    }
-
-    /// Submits a command to a backend.
-    #[inline]
-    fn submit_to<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        now: SimTime,
-        backend: BackendId,
-        command: &Command,
-        token: CompletionToken,
-    ) {
-        self.account(token, u32::from(command.count));
-        let contents = self.buffers.written(command, token);
-        backends.submit(now, backend, command, token, contents);
+        self.work.submit_to(backends, now, backend, &command, token);
     }
 
     /// Splits a command at the grain of the node's scheme (a `Remap` at source and target).
@@ -208,7 +211,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        self.nodes.names.note_write(&self.buffers, node, &command, token);
+        self.nodes.names.note_write(&self.work.buffers, node, &command, token);
         if command.count == 1 {
             return self.admit(backends, now, node, command, token);
         }
@@ -242,11 +245,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         token: CompletionToken,
     ) {
-        if self.parked.has_none(node) && self.attempt(backends, now, node, &piece, token, None) {
+        if self.work.parked.has_none(node) && self.attempt(backends, now, node, &piece, token, None) {
             return;
         }
-        self.account(token, u32::from(piece.count));
-        self.parked.push_back(node, piece.alone(), token, Waited::new(now));
+        self.work.account(token, u32::from(piece.count));
+        self.work.parked.push_back(node, piece.alone(), token, Waited::new(now));
     }
 
     /// Plans one piece and starts it, or queues it for its stripe; false if the scheme makes it wait.
@@ -261,16 +264,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         waited: Option<&Waited>,
     ) -> bool {
         if !self.nodes.has_faults && self.schedule.is_stateless(node) {
-            let mut plan = self.blank_plan();
+            let mut plan = self.spare_plans.take();
             let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
-                self.note_wait(node, token, waited, now);
-                if !self.untimed && self.nodes.has_choice(node, piece) {
+                self.work.note_wait(node, token, waited, now, &self.nodes);
+                if !self.schedule.untimed && self.nodes.has_choice(node, piece) {
                     self.read_around(backends, node, piece, None, &mut plan);
                 }
                 self.issue(backends, now, node, piece, &mut plan, token, None);
             }
-            self.plans.push(plan);
+            self.spare_plans.put(plan);
             goes
         } else {
             self.plan_with_lock(backends, now, node, piece, token, waited)
@@ -296,7 +299,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Lock::Share(key) => Some((key, LockMode::Share)),
             Lock::Hold(key) => Some((key, LockMode::Hold)),
             Lock::Detour(key) => {
-                self.allow_newer(token);
+                self.work.allow_newer(token, &self.ports);
                 Some((key, LockMode::Hold))
             }
         };
@@ -305,16 +308,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some((key, mode)) = wanted
             && !(mode == LockMode::Pass
                 && self.nodes.may_read_early(node)
-                && self.locks.lets_pass(node, key, piece))
-            && self.locks.queue(node, key, mode, waiter)
+                && self.work.locks.lets_pass(node, key, piece))
+            && self.work.locks.queue(node, key, mode, waiter)
         {
-            self.account(token, u32::from(piece.count));
+            self.work.account(token, u32::from(piece.count));
             return true;
         }
-        let mut plan = self.blank_plan();
+        let mut plan = self.spare_plans.take();
         let goes = self.plan(backends, node, piece, &mut plan);
         if goes {
-            self.note_wait(node, token, waited, now);
+            self.work.note_wait(node, token, waited, now, &self.nodes);
             self.nodes.exposure.note_rescued(u64::from(plan.rescued));
             if plan.refuses {
                 self.refuse(backends, now, node, piece);
@@ -333,14 +336,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let mode = |mode| if holds { LockMode::Hold } else { mode };
             let mut taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
-            if !self.untimed && self.nodes.has_choice(node, piece) {
+            if !self.schedule.untimed && self.nodes.has_choice(node, piece) {
                 let shared = self.read_around(backends, node, piece, wanted, &mut plan);
                 taken = taken.or(shared.map(|key| (key, LockMode::Share)));
             }
             self.issue(backends, now, node, piece, &mut plan, token, taken);
         }
         let wants_urgent_work = piece.verb != Verb::Read || plan.wants_urgent_work;
-        self.plans.push(plan);
+        self.spare_plans.put(plan);
         if goes && wants_urgent_work {
             self.press(backends, now, node);
         }
@@ -369,11 +372,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if taken.is_none() && plan.is_simple::<C>(node) {
             return self.submit_steps(backends, now, node, piece, plan, token);
         }
-        self.account(token, u32::from(piece.count));
+        self.work.account(token, u32::from(piece.count));
         if let Some((key, mode)) = taken {
-            self.locks.take(node, key, mode);
+            self.work.locks.take(node, key, mode);
             if mode == LockMode::Hold && piece.changes_pages() && self.nodes.may_read_early(node) {
-                self.locks.note_writes(node, key, piece.start.0..piece.end());
+                self.work.locks.note_writes(node, key, piece.start.0..piece.end());
             }
         }
         let key = taken.map(|(key, _)| key);
@@ -398,7 +401,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.dispatch(backends, now, child, command, token.plus(u32::from(step.at)));
         }
         if plan.steps.is_empty() {
-            self.account(token, u32::from(piece.count));
+            self.work.account(token, u32::from(piece.count));
             backends.done().push(Done::at(token, u32::from(piece.count), now));
         }
     }
@@ -406,10 +409,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
     pub(super) fn unlock<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
-            *self.merging_at(PortId::of_key(key)) -= 1;
+            *self.ports.merging_at(PortId::of_key(key)) -= 1;
         }
-        let Some(waiting) = self.locks.release(node, key) else { return };
-        self.locks.resume(node, waiting);
+        let Some(waiting) = self.work.locks.release(node, key) else { return };
+        self.work.locks.resume(node, waiting);
         self.plan_resumed(backends, now, node, key);
     }
 
@@ -422,10 +425,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         key: Key,
     ) {
-        if let Some(reads) = self.locks.let_reads_pass(node, key) {
-            self.locks.resume(node, reads);
+        if let Some(reads) = self.work.locks.let_reads_pass(node, key) {
+            self.work.locks.resume(node, reads);
             self.plan_resumed(backends, now, node, key);
-            self.locks.end_passing(node, key);
+            self.work.locks.end_passing(node, key);
         }
     }
 
@@ -433,34 +436,34 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn plan_resumed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, key: Key) {
         // They are older than the parked commands; if one of them has to wait, so do the later ones.
         let mut parked = 0;
-        while let Some(next) = self.locks.next_resumed() {
-            if node == NodeId::HOST && self.locks.queue(node, key, next.mode_at_port(), || next) {
+        while let Some(next) = self.work.locks.next_resumed() {
+            if node == NodeId::HOST && self.work.locks.queue(node, key, next.mode_at_port(), || next) {
                 continue;
             }
             match next {
                 LockWaiter::Command(piece, token, mut waited) => {
                     let pages = u32::from(piece.count);
-                    self.unaccount(token, pages);
+                    self.work.unaccount(token, pages);
                     waited.for_lock(now);
                     if node == NodeId::HOST {
-                        self.note_wait(node, token, Some(&waited), now);
+                        self.work.note_wait(node, token, Some(&waited), now, &self.nodes);
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
                     } else if self.nodes.has_lost_page(node, &piece) {
-                        self.note_wait(node, token, Some(&waited), now);
+                        self.work.note_wait(node, token, Some(&waited), now, &self.nodes);
                         self.dispatch_examined(backends, now, node, true, piece, token);
                     } else if parked > 0 || !self.attempt(backends, now, node, &piece, token, Some(&waited)) {
-                        self.account(token, pages);
-                        self.parked.insert(node, parked, piece, token, waited);
+                        self.work.account(token, pages);
+                        self.work.parked.insert(node, parked, piece, token, waited);
                         parked += 1;
                     }
                 }
                 LockWaiter::Merge(merge, token, since) => {
-                    self.unaccount(token, 1);
-                    self.latencies.note_delay(token, since, now);
+                    self.work.unaccount(token, 1);
+                    self.work.latencies.note_delay(token, since, now);
                     self.merge_behind(backends, now, PortId::of_key(key), merge, token);
                 }
                 LockWaiter::Repair(failed, since) => {
-                    self.latencies.note_delay(failed.token, since, now);
+                    self.work.latencies.note_delay(failed.token, since, now);
                     self.failed(backends, now, failed);
                 }
             }

@@ -9,54 +9,29 @@
 
 use super::around::ReadCounts;
 use super::backends::{BackendId, Backends, CompletionPart, Done};
-use super::background::Parked;
-use super::coming::{OutstandingWork, Unfinished};
 use super::command::{Flags, Page};
 use super::contents::Contents;
-use super::hedge::Hedges;
-use super::latency::Latencies;
-use super::locks::Locks;
 use super::nodes::{Nodes, NodesSeen};
-use super::plan::{Member, Plan, Why};
-use super::ports::{Fences, Ports};
-use super::requests::{CompletionCounter, Finished};
-use super::running::RunningPlan;
+use super::plan::{Member, SparePlans, Why};
+use super::ports::Ports;
 use super::schedule::{Due, Schedule};
 use super::scheme::{Change, Scheme};
-use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, Tree};
 use super::view::{After, View};
-use crate::kernel::{Arena, Id, SimTime, Span};
+use super::work::WorkInProgress;
+use crate::kernel::{Id, SimTime, Span};
 
 /// The executor: a tree of schemes over backends, and all operations in progress.
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) nodes: Nodes<S>,
-    pub(super) counters: Arena<CompletionCounter>,
-    pub(super) running_plans: Arena<RunningPlan>,
-    pub(super) unfinished: Unfinished,
-    pub(super) buffers: PageBuffers<C>,
-    pub(super) locks: Locks,
+    pub(super) work: WorkInProgress<C>,
     /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
-    /// What waits until requests, of the host or at a port, are durable.
-    pub(super) fences: Fences,
-    pub(super) parked: Parked,
     pub(super) schedule: Schedule,
-    pub(super) finished: Vec<Finished>,
-    /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
-    #[allow(clippy::vec_box)]
-    pub(super) plans: Vec<Box<Plan>>,
-    /// Whether parity computations take no time in all controllers.
-    pub untimed: bool,
-    /// The number of requests opened so far, which is the age of the next one.
-    pub(super) opened: u32,
-    /// Where the time of requests goes, if that is measured.
-    pub(super) latencies: Latencies,
+    pub(super) spare_plans: SparePlans,
     /// Reads that were not done where their pages are.
     pub(super) read_counts: ReadCounts,
-    /// Reads that are done in another way as well if they take long.
-    pub(super) hedges: Hedges<C>,
     /// The shortest time that a read was expected to take, without waiting.
     pub(super) fastest_read: Span,
 }
@@ -68,23 +43,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Flat { shapes, schemes, controllers, ports } = tree.flatten();
         let nodes = Nodes::new(shapes, schemes, controllers);
         Engine {
-            unfinished: Unfinished::new(nodes.len()),
-            parked: Parked::new(nodes.len()),
+            work: WorkInProgress::new(nodes.len()),
             schedule: Schedule::new(nodes.all_schemes()),
             nodes,
-            counters: Arena::default(),
-            running_plans: Arena::default(),
-            buffers: PageBuffers::default(),
-            locks: Locks::default(),
             ports: Ports::new(ports),
-            fences: Fences::default(),
-            finished: Vec::new(),
-            plans: Vec::new(),
-            untimed: false,
-            opened: 0,
-            latencies: Latencies::default(),
+            spare_plans: SparePlans::default(),
             read_counts: ReadCounts::default(),
-            hedges: Hedges::default(),
             fastest_read: Span(u64::MAX / 2),
         }
     }
@@ -99,6 +63,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The same, mutable.
     pub fn tree_mut(&mut self) -> &mut Nodes<S> {
         &mut self.nodes
+    }
+
+    /// The requests and plans in progress.
+    #[must_use]
+    #[inline]
+    pub fn work(&self) -> &WorkInProgress<C> {
+        &self.work
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn work_mut(&mut self) -> &mut WorkInProgress<C> {
+        &mut self.work
     }
 
     /// The engine's own work that is due, and background work.
@@ -116,7 +93,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     #[inline]
     pub fn next_due(&self) -> SimTime {
-        self.schedule.due.next().min(self.hedges.next())
+        self.schedule.due.next().min(self.work.hedges.next())
     }
 
     /// Handles all events due by `now`, and the completions of backends.
@@ -140,7 +117,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Host => for_host = true,
             }
         }
-        if self.hedges.next() <= now {
+        if self.work.hedges.next() <= now {
             alone = false;
             self.race(backends, now);
         }
@@ -157,7 +134,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Handles the completions of backends and plans waiting commands again, until nothing changes.
     #[inline(always)]
     pub fn settle<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        if !backends.done().is_empty() || !self.parked.is_empty() {
+        if !backends.done().is_empty() || !self.work.parked.is_empty() {
             self.take_all_in(backends, now);
         }
     }
@@ -180,7 +157,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.end_port_requests(backends, now);
                 continue;
             }
-            if self.parked.is_empty() || !self.retry(backends, now) {
+            if self.work.parked.is_empty() || !self.retry(backends, now) {
                 return;
             }
         }
@@ -220,9 +197,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn is_at_work(&self, node: NodeId) -> bool {
         let below = self.nodes.subtree(node);
-        below.iter().any(|&node| !self.parked.has_none(node))
+        below.iter().any(|&node| !self.work.parked.has_none(node))
             || self.ports.is_at_work(&below)
             || self
+                .work
                 .running_plans
                 .places()
                 .any(|running| running.is_under_way() && below.contains(&running.node))
@@ -246,7 +224,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.nodes.subtree(node) {
             self.nodes.renew(at, schemes[at.index()].take(), go_on);
-            self.buffers.forget_carried(at);
+            self.work.buffers.forget_carried(at);
             self.nodes.note_exposure(now, at);
         }
         self.change(backends, now, node, Change::Replaced);
@@ -273,7 +251,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.nodes.note_exposure(now, parent);
         self.press(backends, now, parent);
-        self.begin_rebuild(now, parent);
+        self.schedule.begin_rebuild(now, parent, &self.nodes);
         if matches!(change, Change::Replaced | Change::Returned) && !self.nodes.is_below_map(node) {
             self.pass_losses_up(backends, now, parent);
         }
@@ -306,18 +284,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         } else if part == CompletionPart::Retired {
             self.tell_parent(backends, now, node, Change::Retired(page));
-        } else if !self.is_before(node, page) && !backends.holds(backend, page) {
+        } else if !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
+            && !backends.holds(backend, page)
+        {
             // A page that was written since is not missing.
             let refused = part == CompletionPart::Refused;
             let change = if refused { Change::Refused(page) } else { Change::Damaged(page) };
             self.lose_page_of(backends, now, node, change);
         }
-    }
-
-    /// Whether no operation is in progress.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        self.counters.live() == 0 && self.running_plans.live() == 0 && self.parked.is_empty()
     }
 
     // ---------------------------------------------------------------- small things
@@ -330,32 +304,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
-        let Engine { nodes, locks, ports, running_plans, unfinished, parked, .. } = self;
+        let Engine { nodes, work, ports, .. } = self;
         let (scheme, NodesSeen { links: shape, after, gaps, health, names }) = nodes.split(node);
-        let deeper = After {
-            node,
-            schemes: after,
-            ports,
-            coming: OutstandingWork { running_plans, unfinished, locks, parked },
-        };
+        let deeper = After { node, schemes: after, ports, coming: work.outstanding() };
         let (below, deeper) = (backends, &deeper);
-        ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })
-    }
-
-    /// An empty plan; the caller returns it by pushing it onto `plans`.
-    #[inline]
-    pub(super) fn blank_plan(&mut self) -> Box<Plan> {
-        let mut plan = self.plans.pop().unwrap_or_default();
-        plan.clear();
-        plan
-    }
-
-    /// A completion counter for this many pages.
-    #[inline]
-    pub(super) fn claim_counter(&mut self, pages: u32) -> Id<CompletionCounter> {
-        let counter = self.counters.claim();
-        self.buffers.open(counter, pages as usize);
-        counter
+        ask(
+            scheme,
+            &View { shape, node, below, locks: &work.locks, gaps, health, names, deeper, fell_short: false },
+        )
     }
 
     /// Handles the completion of pages.
@@ -370,26 +326,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 return self.on_backend_event(backends, now, (backend, page), done.part);
             }
             let child = self.nodes.once_of(backend);
-            self.latencies.note_failed(backends, now, done);
+            self.work.latencies.note_failed(backends, now, done);
             return self.failed(
                 backends,
                 now,
                 super::repair::FailedPage { child, page, token: done.token, flags: Flags::NONE },
             );
         }
-        let running = self.counters[done.token.owner].running;
-        if running.is_some() && self.running_plans[running].race.is_some() {
+        let running = self.work.counters[done.token.owner].running;
+        if running.is_some() && self.work.running_plans[running].race.is_some() {
             return self.take_in_race(backends, now, running, done);
         }
-        if self.latencies.are_measured() {
-            let plan = if running.is_some() { Some(&self.running_plans[running]) } else { None };
-            self.latencies.note_done(backends, done, plan);
+        if self.work.latencies.are_measured() {
+            let plan = if running.is_some() { Some(&self.work.running_plans[running]) } else { None };
+            self.work.latencies.note_done(backends, done, plan);
         }
         if running.is_some() {
             self.receive(backends, now, running, done);
         } else {
-            self.buffers.keep(done);
-            self.count_off(done);
+            self.work.buffers.keep(done);
+            self.work.count_off(done, &mut self.ports, &mut self.schedule);
         }
     }
 }

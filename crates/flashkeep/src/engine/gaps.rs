@@ -3,7 +3,6 @@
 //! so that it is repaired or reported. A write of the page ends that.
 
 use super::backends::{Backends, CompletionPart, Done};
-use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
@@ -213,7 +212,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let reported: Vec<_> = backends.done().iter().filter_map(lost).collect();
         for (backend, page) in reported {
             if let Some(node) = self.nodes.of_backend(backend)
-                && !self.is_before(node, page)
+                && !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
                 && !backends.holds(backend, page)
             {
                 self.nodes.gaps.set(node, page.0, true);
@@ -249,7 +248,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let lost = self.nodes.lost_pages_of(node).into_iter().map(|page| self.nodes.outer(node, page));
         let lost: Vec<Page> = lost
-            .filter(|&page| !self.nodes.gaps.lacks(node, page.0) && !self.is_before(node, page))
+            .filter(|&page| {
+                !self.nodes.gaps.lacks(node, page.0)
+                    && !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
+            })
             .collect();
         if !lost.is_empty() {
             lost.into_iter().for_each(|page| self.nodes.gaps.set(node, page.0, true));
@@ -267,7 +269,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.nodes.gaps.lacks(node, page.0) {
             return true;
         }
-        if self.is_before(node, page) {
+        if self.ports.is_before(node, page, &self.nodes, &self.work.locks) {
             return false;
         }
         let page = shape.inner(page);
@@ -286,8 +288,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether a waiting command changes a page: a read had to wait for a copy of it, and it has been written since.
     fn changes(&self, node: NodeId, page: Page) -> bool {
-        let Engine { running_plans, unfinished, locks, parked, .. } = self;
-        (OutstandingWork { running_plans, unfinished, locks, parked }).holds(node, page).is_some()
+        self.work.outstanding().holds(node, page).is_some()
     }
 }
 

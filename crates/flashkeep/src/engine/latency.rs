@@ -4,14 +4,15 @@
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::contents::Contents;
-use super::executor::Engine;
 use super::nodes::Nodes;
 use super::plan::Tell;
 use super::ports::PortRequest;
+use super::ports::Ports;
 use super::requests::CompletionCounter;
 use super::running::RunningPlan;
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::device::latency::{Breakdown, FlashTimes, Part, TimeSpent};
 use crate::kernel::{Id, SimTime, Span, reach};
 use std::borrow::Cow;
@@ -339,16 +340,16 @@ impl<S: Scheme> Nodes<S> {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Measures where the time of requests goes, from now on, or does so no longer.
-    pub fn break_down(&mut self, measures: bool) {
-        self.latencies.set(measures);
-    }
-
+impl<C: Contents> WorkInProgress<C> {
     /// A request that was opened begins now.
     #[inline]
     pub fn begin_request(&mut self, request: OpenRequest, now: SimTime) {
         self.latencies.begin(request.owner, now);
+    }
+
+    /// Measures where the time of requests goes, from now on, or does so no longer.
+    pub fn break_down(&mut self, measures: bool) {
+        self.latencies.set(measures);
     }
 
     /// Where the time of a finished request went, from its beginning until `at`, if a single operation in flash took all of
@@ -369,15 +370,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A command that has waited at a node continues now.
     #[inline]
-    pub(super) fn note_wait(
+    pub(super) fn note_wait<S: Scheme>(
         &mut self,
         node: NodeId,
         token: CompletionToken,
         waited: Option<&Waited>,
         now: SimTime,
+        nodes: &Nodes<S>,
     ) {
         if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
-            let room = if waited.room > Span::ZERO { self.nodes.waits_for(node) } else { Part::Lock };
+            let room = if waited.room > Span::ZERO { nodes.waits_for(node) } else { Part::Lock };
             self.latencies.note_wait(token, waited, room, now);
         }
     }
@@ -388,8 +390,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         backends: &mut L,
         id: Id<PortRequest>,
         end: SimTime,
+        ports: &Ports<C>,
     ) -> TimeSpent {
-        let (counter, evicts, memory) = self.ports.waiting_of(id);
+        let (counter, evicts, memory) = ports.waiting_of(id);
         let Some(this) = self.latencies.of(counter) else { return TimeSpent::Memory };
         let mut until = this.at(self.counters[counter].acknowledged.max(this.begun));
         let link = until.get(Part::Link);

@@ -48,6 +48,7 @@ pub(crate) mod tests;
 mod tree;
 mod units;
 mod view;
+mod work;
 
 pub use crate::device::latency::{Breakdown, BusyHistory, FlashTimes, Part, TimeSpent};
 pub use crate::device::port::Merge;
@@ -78,3 +79,4 @@ pub use sums::Carried;
 pub use tree::{NodeId, NodeLinks, Tree, TreeLevel};
 pub use units::ChunkOrder;
 pub use view::View;
+pub use work::WorkInProgress;

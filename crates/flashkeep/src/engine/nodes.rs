@@ -253,6 +253,12 @@ impl<S: Scheme> Nodes<S> {
         (1..=path.len()).any(|upto| self.descendant(&path[..upto]).is_some_and(|node| !self[node].alive))
     }
 
+    /// Whether the node, or one above it, has failed as a whole.
+    pub(super) fn is_below_failed(&self, node: NodeId) -> bool {
+        let above = |&node: &NodeId| self[node].parent.map(|(above, _)| above);
+        self.has_faults && std::iter::successors(Some(node), above).any(|node| !self[node].alive)
+    }
+
     /// A node, and all below it.
     pub(super) fn subtree(&self, node: NodeId) -> Vec<NodeId> {
         let mut nodes = vec![node];

@@ -46,24 +46,12 @@ impl<S: Scheme> Nodes<S> {
     }
 
     /// Whether the node has pages to rebuild now: during a recovery, those that the power loss took.
-    fn has_pieces(&self, node: NodeId) -> bool {
+    pub(super) fn has_pieces(&self, node: NodeId) -> bool {
         if self.recovery.is_some() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Starts rebuilding at `node` if its scheme has pages to rebuild.
-    pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
-        let busy =
-            self.nodes.controller_of(node).rebuild_permille == 0 || self.schedule.is_rebuilding_at(node);
-        let stopped = self.schedule.has_stopped_rebuilds() && self.nodes.recovery.is_none();
-        if busy || stopped || !self.nodes.has_pieces(node) {
-            return;
-        }
-        let depth = self.nodes.controller_of(node).rebuild_depth;
-        self.schedule.begin_rebuild(now, node, depth);
-    }
-
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         let stopped = self.schedule.has_stopped_rebuilds() && self.nodes.recovery.is_none();
@@ -71,24 +59,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = !stopped && self.counters.live() > 0 && self.nodes.has_pieces(node);
+        let waits = !stopped && self.work.counters.live() > 0 && self.nodes.has_pieces(node);
         if waits {
             return self.schedule.due.push(now + AGAIN, Due::Rebuild(node));
         }
         self.schedule.end_pieces(node);
         self.end_recovery(backends, now);
-    }
-
-    /// A piece that began at `since` has ended: the next one starts after a pause. During a recovery no requests need
-    /// the rest of the bandwidth.
-    pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
-        let recovers = self.nodes.recovery.is_some();
-        let share = if recovers {
-            1000
-        } else {
-            u64::from(self.nodes.controller_of(node).rebuild_permille.min(1000))
-        };
-        let pause = now.since(since).0.saturating_mul(1000 - share) / share;
-        self.schedule.end_piece(now + Span(pause), node, !recovers);
     }
 }

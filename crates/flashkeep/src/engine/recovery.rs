@@ -1,21 +1,17 @@
 //! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
 use super::backends::Backends;
-use super::background::Parked;
-use super::coming::Unfinished;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health;
-use super::hedge::Hedges;
 use super::locks::Locks;
 use super::nodes::Nodes;
-use super::plan::Member;
-use super::schedule::{Due, Schedule};
+use super::plan::{Member, SparePlans};
+use super::schedule::Due;
 use super::scheme::{Change, Scheme};
-use super::sums::PageBuffers;
 use super::tree::NodeId;
-use crate::kernel::{Arena, SimTime};
+use crate::kernel::SimTime;
 
 impl<S: Scheme> Nodes<S> {
     /// Whether a recovery is under way: until it is over, the host submits no requests.
@@ -33,25 +29,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for node in self.nodes.ids() {
             self.nodes.note_exposure(now, node);
         }
-        self.counters = Arena::default();
-        self.fences.clear();
-        self.running_plans = Arena::default();
-        self.unfinished = Unfinished::new(self.nodes.len());
-        self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
-        let mut held = std::mem::take(&mut self.locks);
+        let mut held = self.work.cut(self.nodes.len());
         // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
         let missed = self.nodes.recovery.take().unwrap_or_else(|| Box::new(self.nodes.gaps.clone()));
         self.nodes.recovery = Some(missed);
         self.ports.cut(now, &self.nodes.gaps);
         self.nodes.gaps.forget_members();
-        self.parked = Parked::new(self.nodes.len());
-        self.schedule = Schedule::new(self.nodes.all_schemes());
-        self.hedges = Hedges::default();
+        self.schedule.restart(self.nodes.all_schemes());
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.schedule.due.push(now, Due::Recovered);
-        self.finished.clear();
-        self.plans.clear();
+        self.spare_plans = SparePlans::default();
         self.nodes.stop_adding_up(now);
         (self.nodes.has_faults, self.nodes.announced) = (true, true);
         // Children before their parents.
@@ -77,7 +65,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.press(backends, now, node);
         }
         for node in nodes {
-            self.begin_rebuild(now, node);
+            self.schedule.begin_rebuild(now, node, &self.nodes);
         }
     }
 
@@ -88,16 +76,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         held: &mut Locks,
     ) {
-        self.restore_saved(backends, node);
+        self.ports.restore_saved(backends, node, &self.nodes);
         self.discard_poisoned(backends, node);
         let mut lacking = Vec::new();
-        std::mem::swap(&mut self.locks, held);
+        std::mem::swap(&mut self.work.locks, held);
         self.with_view(backends, node, |scheme, view| {
             let lacks = &mut |member, page| lacking.push((member, page));
             health::recover_copies(scheme, view, lacks);
             scheme.recover(view, lacks);
         });
-        std::mem::swap(&mut self.locks, held);
+        std::mem::swap(&mut self.work.locks, held);
         self.nodes.recover_health(node);
         let children = self.nodes[node].children.clone();
         for &(member, page) in &lacking {
@@ -113,7 +101,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.nodes.restore_first(node, &lacking);
         self.nodes.note_exposure(now, node);
-        self.begin_rebuild(now, node);
+        self.schedule.begin_rebuild(now, node, &self.nodes);
     }
 
     /// Members that are trees, or have ports, lack the pages whose OOB metadata are known to be wrong, until they are written
@@ -134,7 +122,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A member lacks a page although there is one in its place: until it is written again, no recovery finds that.
     fn discard<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, member: Member, page: Page) {
         let child = self.nodes[node].child(member);
-        self.discard_in_port(child, page);
+        if let Some(at) = self.nodes[child].port {
+            self.ports.discard(at, page);
+        }
         if let Some(backend) = self.nodes[child].raw() {
             backends.invalidate(backend, page);
         } else if let Some(found) = self.with_view(backends, node, |_, view| view.oob(member, page)) {

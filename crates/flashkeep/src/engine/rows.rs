@@ -4,6 +4,7 @@ use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::nodes::Nodes;
+use super::ports::Ports;
 use super::scheme::{MemberRow, Scheme};
 use super::tree::NodeId;
 use std::ops::Range;
@@ -36,29 +37,35 @@ impl<S: Scheme> Nodes<S> {
         }
         self.row_of(NodeId::ROOT, backends)
     }
+
+    fn create_rows_of<C: Contents, L: Backends<C>>(
+        &mut self,
+        node: NodeId,
+        backends: &mut L,
+        pages: Range<u64>,
+        ports: &mut Ports<C>,
+    ) {
+        let row = self.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
+        let rows = pages.start / u64::from(row.pages)..pages.end / u64::from(row.pages);
+        let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
+        for at in 0..self[node].children.len() {
+            let child = self[node].children[at];
+            let (backend, port) = (self[child].backend, self[child].port);
+            if let Some(port) = port {
+                ports.note_created(port, of_member.clone());
+            }
+            match backend {
+                Some(backend) => backends.place_in_order(backend, of_member.clone()),
+                None => self.create_rows_of(child, backends, of_member.clone(), ports),
+            }
+        }
+        self.scheme_mut(node).note_rows(rows);
+    }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Pages of the root that are whole rows are created; none of them existed.
     pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
-        self.create_rows_of(NodeId::ROOT, backends, pages);
-    }
-
-    fn create_rows_of<L: Backends<C>>(&mut self, node: NodeId, backends: &mut L, pages: Range<u64>) {
-        let row = self.nodes.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
-        let rows = pages.start / u64::from(row.pages)..pages.end / u64::from(row.pages);
-        let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
-        for at in 0..self.nodes[node].children.len() {
-            let child = self.nodes[node].children[at];
-            let (backend, port) = (self.nodes[child].backend, self.nodes[child].port);
-            if let Some(port) = port {
-                self.ports.note_created(port, of_member.clone());
-            }
-            match backend {
-                Some(backend) => backends.place_in_order(backend, of_member.clone()),
-                None => self.create_rows_of(child, backends, of_member.clone()),
-            }
-        }
-        self.nodes.scheme_mut(node).note_rows(rows);
+        self.nodes.create_rows_of(NodeId::ROOT, backends, pages, &mut self.ports);
     }
 }

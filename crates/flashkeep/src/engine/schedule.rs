@@ -1,9 +1,11 @@
 //! What is due, and when schemes are asked for background work: after a timer, in idle time, or to rebuild.
 
+use super::nodes::Nodes;
 use super::ports::PortId;
+use super::rebuild::ArrayController;
 use super::scheme::{Capabilities, Scheme, Triggers};
 use super::tree::NodeId;
-use crate::kernel::{Deadlines, SimTime};
+use crate::kernel::{Deadlines, SimTime, Span};
 
 /// Work that is due at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +44,8 @@ pub struct Schedule {
     rebuilds_stopped: bool,
     /// Pieces of rebuilds that have ended, those of a recovery left out.
     pieces: u64,
+    /// Whether parity computations, links and caches take no time.
+    pub untimed: bool,
 }
 
 /// When to ask a scheme for background work next. A deadline that was moved is detected when it expires, so that moving
@@ -77,7 +81,13 @@ impl Schedule {
             alarms,
             rebuilds_stopped: false,
             pieces: 0,
+            untimed: false,
         }
+    }
+
+    /// After a power loss nothing is due.
+    pub(super) fn restart<S: Scheme>(&mut self, schemes: &[Option<S>]) {
+        *self = Schedule { untimed: self.untimed, ..Schedule::new(schemes) };
     }
 
     fn alarm(&mut self, node: NodeId) -> &mut Alarm {
@@ -184,21 +194,33 @@ impl Schedule {
         self.alarms.iter().any(|alarm| alarm.rebuilders > 0)
     }
 
-    /// Whether the node is being rebuilt.
-    pub(super) fn is_rebuilding_at(&self, node: NodeId) -> bool {
-        self.alarms[node.index()].rebuilders > 0
+    /// Starts rebuilding at `node` if its scheme has pages to rebuild.
+    pub(super) fn begin_rebuild<S: Scheme>(&mut self, now: SimTime, node: NodeId, nodes: &Nodes<S>) {
+        let ArrayController { rebuild_permille, rebuild_depth, .. } = nodes.controller_of(node);
+        let busy = rebuild_permille == 0 || self.alarm(node).rebuilders > 0;
+        let stopped = self.rebuilds_stopped && nodes.recovery.is_none();
+        if busy || stopped || !nodes.has_pieces(node) {
+            return;
+        }
+        self.alarm(node).rebuilders = rebuild_depth;
+        (0..rebuild_depth).for_each(|_| self.due.push(now, Due::Rebuild(node)));
     }
 
-    /// Begins sequences of pieces.
-    pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId, depth: u32) {
-        self.alarm(node).rebuilders = depth;
-        (0..depth).for_each(|_| self.due.push(now, Due::Rebuild(node)));
-    }
-
-    /// A piece has ended, which `counts` unless it was part of a recovery; the next one begins at an instant.
-    pub(super) fn end_piece(&mut self, next: SimTime, node: NodeId, counts: bool) {
-        self.pieces += u64::from(counts);
-        self.due.push(next, Due::Rebuild(node));
+    /// A piece that began at `since` has ended: the next one starts after a pause. During a recovery no requests need
+    /// the rest of the bandwidth.
+    pub(super) fn end_piece<S: Scheme>(
+        &mut self,
+        now: SimTime,
+        node: NodeId,
+        since: SimTime,
+        nodes: &Nodes<S>,
+    ) {
+        let recovers = nodes.recovery.is_some();
+        self.pieces += u64::from(!recovers);
+        let permille = if recovers { 1000 } else { nodes.controller_of(node).rebuild_permille.min(1000) };
+        let share = u64::from(permille);
+        let pause = now.since(since).0.saturating_mul(1000 - share) / share;
+        self.due.push(now + Span(pause), Due::Rebuild(node));
     }
 
     /// A sequence of pieces has ended.

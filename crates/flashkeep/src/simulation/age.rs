@@ -317,7 +317,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Writes the whole drive once in order, then random pages until the rounds show a steady state.
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.device.body.set_untimed(true);
-        self.device.engine.untimed = true;
+        self.device.engine.schedule_mut().untimed = true;
         self.device.engine.ports_mut().bypass(true);
         let pages = self.device.port().pages().len();
         for first in (0..pages).step_by(WRITTEN as usize) {
@@ -338,7 +338,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         self.rest();
-        self.device.engine.untimed = self.clock.untimed;
+        self.device.engine.schedule_mut().untimed = self.clock.untimed;
         self.device.engine.ports_mut().bypass(false);
         self.accounts.conditioned = Some(conditioned.conditioning());
         Ok(())

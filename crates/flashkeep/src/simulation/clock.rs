@@ -67,7 +67,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_requests(SimTime::NEVER);
         }
         self.end_recovery();
-        let quiet = self.device.engine.is_quiet()
+        let quiet = self.device.engine.work().is_quiet()
             && self.device.engine.ports().host_link().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
@@ -206,7 +206,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// No more requests come, and no failures.
     fn wind_down(&mut self) {
-        if self.device.engine.is_quiet() {
+        if self.device.engine.work().is_quiet() {
             self.device.body.end_idling();
         } else if self.clock.scrubs && !self.has_requests() {
             // What scrubbing finds can keep the engine busy for ever.

@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();
         let failed = !self.accounts.phases.is_empty() || !self.device.engine.tree().is_healthy();
-        let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
+        let quiet = self.device.engine.work().is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
             self.accounts.counted = Some(self.count_up());
         }
@@ -128,16 +128,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         self.device.access(now, request, &mut expected).read_back(page);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
-        for finished in std::mem::take(self.device.engine.finished()) {
+        for finished in std::mem::take(self.device.engine.work_mut().finished()) {
             if C::KEEP && finished.lost == 0 {
-                let pages = self.device.engine.pages(finished.counter);
+                let pages = self.device.engine.work_mut().pages(finished.counter);
                 let wrong = |expected: &&Expected<C>| {
                     !self.device.pages.accepts(expected, pages[expected.slot as usize], false)
                 };
                 self.accounts.statistics.pages_read_back += expected.len() as u64;
                 self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
             }
-            self.device.engine.forget(finished.counter);
+            self.device.engine.work_mut().forget(finished.counter);
         }
     }
 
@@ -152,7 +152,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Sector hits and misses of a member's DRAM.
     fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
-        self.device.engine.hits(self.device.engine.tree().descendant(&placement.path)?)
+        let engine = &self.device.engine;
+        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
     }
 
     /// The same for all devices.

@@ -54,7 +54,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Pages created before time 0 have places; some had to wait for garbage collection.
     #[cold]
     fn ends_late(&mut self, finished: &Finished) -> bool {
-        self.device.engine.forget(finished.counter);
+        self.device.engine.work_mut().forget(finished.counter);
         false
     }
 

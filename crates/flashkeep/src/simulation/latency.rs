@@ -11,7 +11,7 @@ use flashkeep_trace::Op;
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Measures where response times go, from now on.
     pub(super) fn break_down(&mut self) {
-        self.device.engine.break_down(true);
+        self.device.engine.work_mut().break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
         let port = self.device.engine.ports().host();
@@ -30,7 +30,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         acknowledged: SimTime,
     ) {
         let this = &self.host.in_flight[id];
-        let mut parts = self.device.engine.breakdown(counter);
+        let mut parts = self.device.engine.work().breakdown(counter);
         let response = acknowledged.since(this.arrival);
         let memory = self.time_in_memory(id);
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));

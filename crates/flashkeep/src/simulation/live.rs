@@ -199,7 +199,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         ask(&mut self)?;
         self.live = None;
         self.replay(&mut requests, progress)?;
-        self.device.engine.break_down(false);
+        self.device.engine.work_mut().break_down(false);
         self.conclude_run(&requests, &[])
     }
 
@@ -333,13 +333,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if reads {
             let mut expected = this.expected.iter().peekable();
             for (slot, (page, from, to)) in (0..).zip(parts(&this.asked, self.resolved.page_bytes())) {
-                let contents = self.device.engine.pages(finished.counter)[slot as usize];
+                let contents = self.device.engine.work_mut().pages(finished.counter)[slot as usize];
                 let expected = expected.next_if(|expected| expected.slot == slot);
                 let accepts = |expected: &Expected<C>| {
                     let may_be_newer = finished.may_be_newer || finished.lost > 0;
                     self.device.pages.accepts(expected, contents, may_be_newer)
                 };
-                let cached = self.device.engine.cached_difference(finished.counter, slot);
+                let cached = self.device.engine.work().cached_difference(finished.counter, slot);
                 let newest = match expected {
                     Some(below) if cached != C::default() => below.contents().plus(1, cached),
                     _ => contents,

@@ -546,7 +546,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
-        (engine.tree_mut().controller, engine.untimed) = (controller, untimed);
+        engine.tree_mut().controller = controller;
+        engine.schedule_mut().untimed = untimed;
         let options = port_options(drive, engine.tree().scheme(NodeId::ROOT), true);
         engine.ports_mut().set_host(options);
         engine.ports_mut().host_mut().divide_cache(&workload.cache_shares());
@@ -595,7 +596,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.job.has_workload() {
             self.replay(&mut requests, progress)?;
         }
-        self.device.engine.break_down(false);
+        self.device.engine.work_mut().break_down(false);
         self.check_counted()?;
         self.conclude_run(&requests, notes)
     }

@@ -147,7 +147,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests end only when their time has come, so that an earlier power cut still affects them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {
-        let finished = std::mem::take(self.device.engine.finished());
+        let finished = std::mem::take(self.device.engine.work_mut().finished());
         if self.device.engine.ports().host_link().is_some() {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
@@ -413,7 +413,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The contents of a page that the backends have without a reconstruction.
     pub(super) fn intact(&self, page: u64) -> Option<C> {
         let body = &self.device.body;
-        self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
+        let engine = &self.device.engine;
+        let contents = |backend, page| body.contents_of(backend, page);
+        engine.tree().intact_contents(Page(page), &contents, engine.ports())
     }
 
     /// The contents of a page that its stripe reconstructs, without time; none if it is unrecoverable.
@@ -423,15 +425,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let request = self.device.engine.open(u32::MAX, 0);
         let now = self.clock.now;
-        self.device.engine.begin_request(request, now);
+        self.device.engine.work_mut().begin_request(request, now);
         self.device.access(now, request, &mut Vec::new()).look(page);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         let mut found = None;
-        for finished in std::mem::take(self.device.engine.finished()) {
+        for finished in std::mem::take(self.device.engine.work_mut().finished()) {
             if finished.lost == 0 {
-                found = self.device.engine.pages(finished.counter).first().copied();
+                found = self.device.engine.work_mut().pages(finished.counter).first().copied();
             }
-            self.device.engine.forget(finished.counter);
+            self.device.engine.work_mut().forget(finished.counter);
         }
         found
     }

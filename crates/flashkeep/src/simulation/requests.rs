@@ -192,7 +192,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let token = self.device.engine.open(id.raw(), 0);
-        self.device.engine.begin_request(token, self.clock.now);
+        self.device.engine.work_mut().begin_request(token, self.clock.now);
         if self.host.tells_opened {
             let this = &self.host.in_flight[id];
             self.host.operations.iter().for_each(|counts| counts.begin(this.flow, this.counted));
@@ -354,7 +354,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.durability.is_some() {
             return self.hold_finished();
         }
-        if !self.device.engine.finished().is_empty() {
+        if !self.device.engine.work_mut().finished().is_empty() {
             self.finish_all();
         }
     }
@@ -362,7 +362,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     pub(super) fn finish_all(&mut self) {
         let mut finished = std::mem::take(&mut self.host.finished);
-        std::mem::swap(self.device.engine.finished(), &mut finished);
+        std::mem::swap(self.device.engine.work_mut().finished(), &mut finished);
         finished.iter_mut().for_each(|finished| self.finish(finished));
         finished.clear();
         self.host.finished = finished;
@@ -422,7 +422,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.min(response).0;
         let statistics = &mut self.accounts.statistics;
         if C::KEEP && finished.lost == 0 {
-            let pages = self.device.engine.pages(finished.counter);
+            let pages = self.device.engine.work_mut().pages(finished.counter);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
@@ -457,7 +457,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 length * u64::from(op == Op::Write as u8);
         }
         if let Some(sums) = &mut statistics.breakdowns {
-            let flash = self.device.engine.flash_times(finished.counter, acknowledged);
+            let flash = self.device.engine.work().flash_times(finished.counter, acknowledged);
             match flash.filter(|_| self.accounts.flash_only && !this.durable) {
                 Some(flash) => this.note_flash_times(sums, flash),
                 None => self.note_all_parts(id, finished.counter, acknowledged),
@@ -470,7 +470,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.tells_requests {
             self.tell_request(finished, acknowledged);
         }
-        self.device.engine.forget(finished.counter);
+        self.device.engine.work_mut().forget(finished.counter);
         self.host.in_flight.release(id);
         if self.host.in_flight.live() == 0 {
             self.device.engine.begin_host_idle(self.clock.last);

@@ -72,7 +72,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut snapshot = Writer::default();
         self.device.body.save(&mut snapshot);
         snapshot.put(&self.device.engine.tree().with_schemes().collect::<Vec<_>>());
-        snapshot.put(&self.device.engine.carried());
+        snapshot.put(&self.device.engine.work().carried());
         snapshot.put(&self.device.engine.ports().pages_of_members());
         snapshot.put(&self.device.engine.tree().page_names());
         self.device.pages.save(self.device.port(), &mut snapshot);

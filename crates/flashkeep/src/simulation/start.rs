@@ -136,10 +136,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn end_finished(&mut self) {
-        for at in 0..self.device.engine.finished().len() {
-            let counter = self.device.engine.finished()[at].counter;
-            self.device.engine.forget(counter);
+        for at in 0..self.device.engine.work_mut().finished().len() {
+            let counter = self.device.engine.work_mut().finished()[at].counter;
+            self.device.engine.work_mut().forget(counter);
         }
-        self.device.engine.finished().clear();
+        self.device.engine.work_mut().finished().clear();
     }
 }

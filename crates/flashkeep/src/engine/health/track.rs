@@ -280,7 +280,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
         let mut plans =
-            self.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
+            self.work.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
         if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
             self.nodes.health.refuse(node, key);
         }
@@ -298,7 +298,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Protection::Stripes(stripes) => stripes.count().into(),
         };
         let mut word = Codeword::default();
-        let is_free = |codeword| !self.locks.is_held(node, Key(codeword));
+        let is_free = |codeword| !self.work.locks.is_held(node, Key(codeword));
         for codeword in (0..count).filter(|&codeword| is_free(codeword)) {
             word.take_from(scheme, codeword);
             let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);

@@ -104,7 +104,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             };
             self.versions(start + n as u32).push(new);
             if C::KEEP && command.verb == Verb::Write {
-                self.engine.pages(token.owner)[n] = C::token(new);
+                self.engine.work_mut().pages(token.owner)[n] = C::token(new);
             }
         }
         self.engine.submit(&mut self.store, self.now, command, token.pages());
@@ -150,7 +150,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         let new = self.fresh();
         self.versions(page).push(new);
         if C::KEEP {
-            self.engine.pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
+            self.engine.work_mut().pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
         }
         let merge = Merge {
             page: page.into(),
@@ -166,9 +166,9 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     }
 
     fn collect(&mut self) {
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
             self.check(&finished);
-            self.engine.forget(finished.counter);
+            self.engine.work_mut().forget(finished.counter);
         }
     }
 
@@ -187,7 +187,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         let mut missing = 0;
         for (n, &version) in expected.versions.iter().enumerate() {
             let page = expected.start + n as u32;
-            let found = self.engine.pages(counter)[n];
+            let found = self.engine.work_mut().pages(counter)[n];
             let versions = &self.history[page as usize][version..];
             let allowed = if self.lenient { versions } else { &versions[..1] };
             let right = allowed.iter().any(|&token| found == C::token(token));
@@ -234,12 +234,12 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn run(&mut self) {
         while self.step() {}
         assert!(self.requests.iter().all(|request| request.finished), "a request never finished");
-        assert!(self.engine.is_quiet(), "something was left behind");
+        assert!(self.engine.work().is_quiet(), "something was left behind");
     }
 
     /// Until nothing is under way; more may follow in idle time.
     pub(crate) fn drain(&mut self) {
-        while !self.engine.is_quiet() {
+        while !self.engine.work().is_quiet() {
             assert!(self.step(), "a request never finished");
         }
     }
@@ -307,7 +307,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn rebuild(&mut self, node: u16) {
         while self.engine.tree().has_to_rebuild(NodeId(node)) {
             let begun = self.background(node, Why::Rebuild);
-            assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
+            assert!(self.step() || begun || self.engine.work().is_quiet(), "the rebuild stands still");
         }
         self.run();
     }
