@@ -265,7 +265,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         if !self.nodes.has_faults && self.schedule.is_stateless(node) {
             let mut plan = self.spare_plans.take();
-            let goes = self.plan(backends, node, piece, &mut plan);
+            let verdict = self.with_view(backends, node, |scheme, view| scheme.plan(piece, view, &mut plan));
+            let goes = verdict == PlanVerdict::Go;
             if goes {
                 self.work.note_wait(node, token, waited, now, &self.nodes);
                 if !self.schedule.untimed && self.nodes.has_choice(node, piece) {
@@ -315,7 +316,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return true;
         }
         let mut plan = self.spare_plans.take();
-        let goes = self.plan(backends, node, piece, &mut plan);
+        let verdict = self.with_view(backends, node, |scheme, view| scheme.plan(piece, view, &mut plan));
+        let goes = verdict == PlanVerdict::Go;
         if goes {
             self.work.note_wait(node, token, waited, now, &self.nodes);
             self.nodes.exposure.note_rescued(u64::from(plan.rescued));
@@ -348,12 +350,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.press(backends, now, node);
         }
         goes
-    }
-
-    /// Asks the scheme for a plan; false if the scheme makes the command wait.
-    #[inline(always)]
-    fn plan<L: Backends<C>>(&mut self, backends: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
-        self.with_view(backends, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
     }
 
     /// Starts the plan and takes its lock.

@@ -273,7 +273,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return false;
         }
         let page = shape.inner(page);
-        self.has_nothing_readable(backends, node, page) && !self.changes(node, page)
+        // A read that had to wait for a copy may find that the page has been written since.
+        let waits = self.work.outstanding();
+        self.has_nothing_readable(backends, node, page) && waits.holds(node, page).is_none()
     }
 
     /// Whether no place of a page can be read, however commands that wait will change that.
@@ -284,11 +286,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let Some(scheme) = self.nodes.scheme(node) else { return false };
         is_gone(shape, scheme, page, |child, page| self.is_unreadable(backends, child, page))
-    }
-
-    /// Whether a waiting command changes a page: a read had to wait for a copy of it, and it has been written since.
-    fn changes(&self, node: NodeId, page: Page) -> bool {
-        self.work.outstanding().holds(node, page).is_some()
     }
 }
 

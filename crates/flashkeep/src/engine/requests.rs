@@ -338,20 +338,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Merges a page that is written in part: reads the old part (cause `update`), then writes old and new together.
-    /// The page is locked until the write has been submitted. The contents are given as the difference to the expected
-    /// contents of the read.
-    pub fn merge<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        now: SimTime,
-        merge: Merge,
-        token: CompletionToken,
-    ) {
-        self.merge_behind(backends, now, PortId::HOST, merge, token);
-    }
-
-    /// The same below a port.
+    /// Merges a page below a port that is written in part: reads the old part (cause `update`), then writes old and new
+    /// together. The page is locked until the write has been submitted. The contents are given as the difference to the
+    /// expected contents of the read.
     pub(super) fn merge_behind<L: Backends<C>>(
         &mut self,
         backends: &mut L,

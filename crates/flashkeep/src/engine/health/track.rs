@@ -8,9 +8,11 @@ use crate::engine::contents::Contents;
 use crate::engine::executor::Engine;
 use crate::engine::nodes::Nodes;
 use crate::engine::plan::{Key, Member, Plan, Role};
+use crate::engine::schedule::Schedule;
 use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit};
 use crate::engine::tree::NodeId;
 use crate::engine::view::View;
+use crate::engine::work::WorkInProgress;
 use crate::kernel::SimTime;
 
 impl Health {
@@ -57,6 +59,29 @@ impl Health {
 }
 
 impl<S: Scheme> Nodes<S> {
+    /// Background work on the stripe of a refused page falls short.
+    fn note_refused<C: Contents>(
+        &mut self,
+        child: NodeId,
+        page: Page,
+        work: &WorkInProgress<C>,
+        schedule: &Schedule,
+    ) {
+        let Some((node, member)) = self[child].parent else { return };
+        // A worn drive refuses page after page; most of the time nothing is done in the background.
+        if schedule.working(node) == 0 {
+            return;
+        }
+        let Some(scheme) = self.scheme(node) else { return };
+        let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
+        let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
+        let mut plans =
+            work.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
+        if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
+            self.health.refuse(node, key);
+        }
+    }
+
     /// Whether the node has pages to rebuild.
     #[must_use]
     pub fn has_to_rebuild(&self, node: NodeId) -> bool {
@@ -264,26 +289,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.nodes.failures += u64::from(announced);
         self.nodes.gaps.set(child, page.0, true);
         if matches!(change, Change::Refused(_)) {
-            self.note_refused(child, page);
+            self.nodes.note_refused(child, page, &self.work, &self.schedule);
         }
         self.tell_parent(backends, now, child, change);
-    }
-
-    /// Background work on the stripe of a refused page falls short.
-    fn note_refused(&mut self, child: NodeId, page: Page) {
-        let Some((node, member)) = self.nodes[child].parent else { return };
-        // A worn drive refuses page after page; most of the time nothing is done in the background.
-        if self.schedule.working(node) == 0 {
-            return;
-        }
-        let Some(scheme) = self.nodes.scheme(node) else { return };
-        let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
-        let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
-        let mut plans =
-            self.work.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
-        if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
-            self.nodes.health.refuse(node, key);
-        }
     }
 
     /// Calls `visit` with each codeword of a node that is complete on the media: its code, and the units of a stripe with

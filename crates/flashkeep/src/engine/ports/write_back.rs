@@ -90,13 +90,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.write_back_some(now, PortId::HOST.0, &mut self.schedule);
     }
 
-    #[inline(never)]
-    fn write_back_victims<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
-        while self.ports.all[usize::from(at)].port_mut().wants_flush() {
-            self.write_back(backends, now, at, |port, below| port.flush_next(below));
-        }
-    }
-
     /// A port request that writes pages of the cache back: `work` has the port do so, and returns the number of sectors.
     pub(super) fn write_back<L: Backends<C>>(
         &mut self,
@@ -171,6 +164,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
         self.ports.all[usize::from(at)].port_mut().go_on_flushing(now);
-        self.write_back_victims(backends, now, at);
+        while self.ports.all[usize::from(at)].port_mut().wants_flush() {
+            self.write_back(backends, now, at, |port, below| port.flush_next(below));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What the tests drive: a tree over a store, a clock, and an oracle that knows what every read must return.
 
 use super::store::{Report, Store};
-use crate::engine::ports::Flushed;
+use crate::engine::ports::{Flushed, PortId};
 use crate::engine::{
     BackendId, Change, Command, Contents, Engine, Finished, Flags, Merge, NodeId, Page, Scheme, Tree, Verb,
     Why,
@@ -159,7 +159,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             origin: crate::device::command::Origin::host(0),
             flags: crate::engine::Flags::NONE,
         };
-        self.engine.merge(&mut self.store, self.now, merge, token.pages());
+        self.engine.merge_behind(&mut self.store, self.now, PortId::HOST, merge, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
