@@ -1,6 +1,6 @@
 //! The clock: selects what happens next, a request, an event or a fault event.
 
-use super::{ArrivedRequests, Flows, LOOK, Simulation, Stop};
+use super::{ArrivedRequests, Failures, Flows, Host, LOOK, RunClock, Simulation, Stop};
 use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents};
@@ -10,6 +10,56 @@ use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests};
 use flashkeep_trace::Request;
 use std::ops::ControlFlow;
+
+impl<C: Contents> Host<C> {
+    /// When the next request is admitted, `next` being the next of a workload without flows.
+    #[inline(always)]
+    pub(super) fn next_admission(
+        &mut self,
+        next: Option<Request>,
+        closed: bool,
+        clock: &RunClock,
+    ) -> SimTime {
+        match next {
+            None if self.flows.is_some() => self.next_from_flows(clock),
+            Some(_) if closed => self.window.room_at(clock.now),
+            Some(request) if self.arrived.is_none() => {
+                self.window.room_at(SimTime(request.arrival_ns).max(clock.now))
+            }
+            None if self.arrived.is_none() => SimTime::NEVER,
+            _ => self.next_arrived(next, clock),
+        }
+    }
+
+    /// The next instant at which a request arrives or is admitted.
+    #[inline(never)]
+    pub(super) fn next_arrived(&self, next: Option<Request>, clock: &RunClock) -> SimTime {
+        let waits = self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
+        let admission = if waits { self.window.room_at(clock.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(clock.now));
+        admission.min(arrival)
+    }
+
+    /// When the next request of a flow is admitted.
+    #[inline(never)]
+    pub(super) fn next_from_flows(&mut self, clock: &RunClock) -> SimTime {
+        let room = self.window.room_at(clock.now);
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.next_at(clock.now, room)
+    }
+
+    /// Whether requests of the host have not ended.
+    pub(super) fn has_requests(&self, failures: &Failures) -> bool {
+        let ended = failures.durability.as_ref().map_or(0, |durability| durability.ended());
+        self.in_flight.live() > ended
+    }
+
+    /// Whether the caller of the run is asked now whether it should continue.
+    #[inline(always)]
+    fn looks_now(&self, failures: &Failures) -> bool {
+        (self.admitted + failures.write_gate.refused).is_multiple_of(LOOK)
+    }
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn replay(
@@ -27,7 +77,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.end_counting();
             }
             let fault_event = self.failures.fault_events.next_at;
-            let admission = self.next_admission(has_next.then(|| requests.current()), closed);
+            let admission =
+                self.host.next_admission(has_next.then(|| requests.current()), closed, &self.clock);
             let crossing = self.device.next_crossing();
             let limit = admission.min(fault_event).min(crossing);
             if self.failures.durability.is_some() && self.end_known(limit.min(event)) {
@@ -73,20 +124,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(())
     }
 
-    /// When the next request is admitted, `next` being the next of a workload without flows.
-    #[inline(always)]
-    pub(super) fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
-        match next {
-            None if self.host.flows.is_some() => self.next_from_flows(),
-            Some(_) if closed => self.host.window.room_at(self.clock.now),
-            Some(request) if self.host.arrived.is_none() => {
-                self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
-            }
-            None if self.host.arrived.is_none() => SimTime::NEVER,
-            _ => self.next_arrived(next),
-        }
-    }
-
     /// An event at `limit` or earlier. False if the run ends because enough has been rebuilt.
     #[inline(always)]
     fn step_event(&mut self, mut limit: SimTime, coming: SimTime) -> bool {
@@ -109,23 +146,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         goes_on
     }
 
-    /// Whether the caller of the run is asked now whether it should continue.
-    #[inline(always)]
-    fn looks_now(&self) -> bool {
-        (self.host.admitted + self.failures.write_gate.refused).is_multiple_of(LOOK)
-    }
-
     /// Admits the next request of the flows.
     #[inline(never)]
     fn admit_from_flows(
         &mut self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
-        if let Some(request) = self.take_from_flows()? {
+        if let Some(request) = self.host.take_from_flows(&self.clock, self.workload, &self.accounts)? {
             self.admit(&request, false);
         }
         let share = self.host.flows.as_ref().and_then(Flows::share_done);
-        if self.looks_now()
+        if self.host.looks_now(&self.failures)
             && !self.goes_on(share, progress)?
             && let Some(flows) = &mut self.host.flows
         {
@@ -186,7 +217,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.write_fast_path(backend, &request, requests, closed, progress).map(Some);
         }
         self.admit(&request, closed);
-        let goes_on = !self.looks_now() || self.goes_on(requests.share_done(), progress)?;
+        let goes_on =
+            !self.host.looks_now(&self.failures) || self.goes_on(requests.share_done(), progress)?;
         Ok(Some(goes_on && self.advance_to_placed(requests)?))
     }
 
@@ -194,7 +226,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// of them it ends.
     fn goes_on_rebuilding(&mut self, most: u64, next: SimTime) -> bool {
         if next == SimTime::NEVER {
-            if !self.has_requests() {
+            if !self.host.has_requests(&self.failures) {
                 self.device.engine.schedule_mut().stop_rebuilds();
             }
         } else if self.device.engine.schedule().pieces_rebuilt() >= most {
@@ -208,34 +240,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn wind_down(&mut self) {
         if self.device.engine.work().is_quiet() {
             self.device.body.end_idling();
-        } else if self.clock.scrubs && !self.has_requests() {
+        } else if self.clock.scrubs && !self.host.has_requests(&self.failures) {
             // What scrubbing finds can keep the engine busy for ever.
             self.clock.scrubs = false;
             self.device.body.end_scrubbing();
         }
-    }
-
-    /// Whether requests of the host have not ended.
-    pub(super) fn has_requests(&self) -> bool {
-        let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
-        self.host.in_flight.live() > ended
-    }
-
-    /// When the next request of a flow is admitted.
-    #[inline(never)]
-    pub(super) fn next_from_flows(&mut self) -> SimTime {
-        let room = self.host.window.room_at(self.clock.now);
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.next_at(self.clock.now, room)
-    }
-
-    /// The next instant at which a request arrives or is admitted.
-    #[inline(never)]
-    pub(super) fn next_arrived(&self, next: Option<Request>) -> SimTime {
-        let waits = self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        let admission = if waits { self.host.window.room_at(self.clock.now) } else { SimTime::NEVER };
-        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.clock.now));
-        admission.min(arrival)
     }
 
     /// Admits the next request; returns whether the one that arrives next was admitted or waits in the host.

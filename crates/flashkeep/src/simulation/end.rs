@@ -27,6 +27,42 @@ pub(super) struct CountedRun {
     pub(super) logged: Result<(), String>,
 }
 
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// Sector hits and misses of a member's DRAM.
+    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
+        let engine = &self.engine;
+        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
+    }
+
+    /// The same for all devices.
+    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
+        self.placements.iter().map(|placement| self.hits_of(placement)).collect()
+    }
+
+    /// The counts of all members' maps; none if the backends have page maps.
+    pub(super) fn mapping_counts(&self) -> Option<Counts> {
+        let maps = self.engine.tree().schemes().filter_map(|scheme| match scheme {
+            Any::Mapped(map) => Some(map.counts()),
+            _ => None,
+        });
+        maps.reduce(|all, one| all.with(one, |all, one| all + one))
+    }
+
+    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
+    /// correction may have failed unseen.
+    fn unreadable_pages(&self) -> Option<Bits> {
+        let Device { engine, body, .. } = self;
+        let port = engine.ports().host();
+        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
+        if C::KEEP || body.error_counts().is_some_and(gave_up) {
+            return None;
+        }
+        let mut pages = port.pages().existing().clone();
+        port.cached_pages().for_each(|page| _ = pages.set(page, false));
+        engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The host has its last answer: caches write nothing back by themselves any more. Where they did, counting ends when
     /// what is under way for requests and by schemes has ended too: GC of drives that continues then, for what caches wrote
@@ -36,7 +72,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn end_counting(&mut self) {
         let more = self.host.flows.as_ref().is_some_and(Flows::has_next)
             || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        if self.accounts.counted.is_some() || more || self.has_requests() {
+        if self.accounts.counted.is_some() || more || self.host.has_requests(&self.failures) {
             return;
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();
@@ -60,7 +96,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// All counters of the run until `end`, without ending its logs.
     pub(super) fn count(&mut self, end: SimTime) -> CountedRun {
         CountedRun {
-            totals: self.totals(end),
+            totals: self.device.totals(end, &self.host),
             wear: self.wear(self.device.body.erases()),
             filled: self.device.body.filled(),
             scheme: self.scheme_figures(),
@@ -80,27 +116,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Finds the pages that cannot be read: these are lost, even if no request needed them. Call it after
     /// [`Simulation::count_up`].
     pub(super) fn find_lost_pages(&mut self) {
-        match self.unreadable_pages() {
+        match self.device.unreadable_pages() {
             Some(lost) => {
                 self.device.engine.tree_mut().exposure_mut().lose_pages(&lost);
                 debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
             None => self.read_everything(),
         }
-    }
-
-    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
-    /// correction may have failed unseen.
-    fn unreadable_pages(&self) -> Option<Bits> {
-        let Device { engine, body, .. } = &self.device;
-        let port = engine.ports().host();
-        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
-        if C::KEEP || body.error_counts().is_some_and(gave_up) {
-            return None;
-        }
-        let mut pages = port.pages().existing().clone();
-        port.cached_pages().for_each(|page| _ = pages.set(page, false));
-        engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
     }
 
     /// Whether reading the pages of a small drive finds the same ones lost.
@@ -139,26 +161,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             self.device.engine.work_mut().forget(finished.counter);
         }
-    }
-
-    /// The counts of all members' maps; none if the backends have page maps.
-    pub(super) fn mapping_counts(&self) -> Option<Counts> {
-        let maps = self.device.engine.tree().schemes().filter_map(|scheme| match scheme {
-            Any::Mapped(map) => Some(map.counts()),
-            _ => None,
-        });
-        maps.reduce(|all, one| all.with(one, |all, one| all + one))
-    }
-
-    /// Sector hits and misses of a member's DRAM.
-    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
-        let engine = &self.device.engine;
-        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
-    }
-
-    /// The same for all devices.
-    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
-        self.device.placements.iter().map(|placement| self.hits_of(placement)).collect()
     }
 
     /// The statistics of each drive or disk of an array since counting began; memories have none.

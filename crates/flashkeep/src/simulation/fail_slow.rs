@@ -31,7 +31,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.clock.untimed {
             return;
         }
-        let (now, tally) = (self.clock.now, self.tally());
+        let (now, tally) = (self.clock.now, self.device.tally(self.resolved, &self.clock));
         let until = SimTime(now.0.saturating_add(fail_slow.lasts.0).min(SimTime::NEVER.0 - 1));
         let events = &mut self.failures.fault_events;
         let number = events.slow.begun;
@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if fail_slow.factor.is_some() {
             self.tell_slow_parts();
         } else {
-            for (device, what) in self.faults(event, false) {
+            for (device, what) in self.device.faults(event, false) {
                 self.device.body.stall(now, device, what, fail_slow.concerned, until);
             }
         }
@@ -50,7 +50,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The event with this number is over.
     pub(super) fn end_slow(&mut self, number: u64) {
-        let (now, tally) = (self.clock.now, self.tally());
+        let (now, tally) = (self.clock.now, self.device.tally(self.resolved, &self.clock));
         let active = &mut self.failures.fault_events.slow.active;
         let before = active.len();
         active.retain(|&(other, ..)| other != number);
@@ -80,7 +80,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let mut parts = Vec::new();
             for (_, event, fail_slow) in &self.failures.fault_events.slow.active {
                 let Some(factor) = fail_slow.factor else { continue };
-                let here = self.faults(event, false).into_iter().filter(|&(other, _)| other == device);
+                let here = self.device.faults(event, false).into_iter().filter(|&(other, _)| other == device);
                 let concerned = fail_slow.concerned;
                 parts.extend(here.map(|(_, what)| Slowness { what, concerned, factor }));
             }

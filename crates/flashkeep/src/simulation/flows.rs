@@ -1,8 +1,7 @@
 //! Several workloads on one device: the requests of each wait in a host queue, from which the device fetches them.
 
-use super::{OutstandingRequest, Simulation, Stop};
+use super::{Host, OutstandingRequest, RunAccounts, RunClock, Stop};
 use crate::config::Resolved;
-use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::host::{Addresses, Arbiter, Chosen, HostQueue, HostSpec, PriorityClass, Range, SectorRange};
@@ -325,10 +324,90 @@ fn queues_of(flows: &[Flow], host: &HostSpec) -> (Vec<usize>, Vec<Queue>) {
     (numbers, (0..count).map(queue).collect())
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl<C: Contents> Host<C> {
+    /// A request of the flow whose request was taken last is admitted.
+    #[inline(never)]
+    pub(super) fn enter_flow(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        op: Op,
+        admitted: SimTime,
+        counted: bool,
+        resolved: &Resolved,
+    ) -> u8 {
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.enter(admitted);
+        self.in_flight[id].flow = flows.current as u32;
+        if counted {
+            let size = resolved.page_bytes();
+            let pages = |range: &Range| SectorRange::of_bytes(range.offset, range.length, size).count;
+            let pages = self.ranges.iter().map(pages).sum();
+            flows.statistics_of(flows.current).admit(op, pages);
+        }
+        flows.flows[flows.current].cache_share
+    }
+
+    /// A request of a flow is acknowledged.
+    #[inline(never)]
+    pub(super) fn leave_flow(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        acknowledged: SimTime,
+        clock: &RunClock,
+    ) {
+        let this = &self.in_flight[id];
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.leave(this.flow as usize, acknowledged);
+        if this.counted {
+            let response = (!clock.untimed).then(|| acknowledged.since(this.arrival));
+            let statistics = flows.statistics_of(this.flow as usize);
+            statistics.conclude(this.record.op, this.record.length, response);
+        }
+    }
+
+    /// Finds the place of a request of a flow; false if it has none and is left out.
+    pub(super) fn locate_in_flow(
+        &mut self,
+        at: usize,
+        request: &Request,
+        number: u64,
+        workload: &Workload<'_>,
+        accounts: &RunAccounts,
+    ) -> Result<bool, Stop> {
+        if request.op == Op::Flush {
+            self.ranges.clear();
+            return Ok(true);
+        }
+        if self.handles.take(request.handle.into()).is_none() {
+            return self.refuse_handle(request, number, Some(at), workload, accounts);
+        }
+        let flows = self.flows.as_mut().expect("there are flows");
+        let flow = &flows.flows[at];
+        match flows.addresses[flow.addresses].place(request, &mut self.ranges) {
+            Ok(()) => {
+                self.ranges.iter_mut().for_each(|range| range.offset += flow.offset);
+                Ok(true)
+            }
+            Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
+            Err(_) if workload.skips_misplaced() => {
+                self.misplaced += 1;
+                Ok(false)
+            }
+            Err(error) => {
+                let name = &flow.requests.provenance.name;
+                Err(Stop::Error(workload.misplaced(error, number, request, name, flow.capacity)))
+            }
+        }
+    }
+
     /// Takes the next request of the flows; none if it has no place and is left out.
-    pub(super) fn take_from_flows(&mut self) -> Result<Option<Request>, Stop> {
-        let flows = self.host.flows.as_mut().expect("there are flows");
+    pub(super) fn take_from_flows(
+        &mut self,
+        clock: &RunClock,
+        workload: &Workload<'_>,
+        accounts: &RunAccounts,
+    ) -> Result<Option<Request>, Stop> {
+        let flows = self.flows.as_mut().expect("there are flows");
         let next = flows.next.expect("one comes next");
         flows.left -= 1;
         flows.current = next.flow;
@@ -339,72 +418,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             request.handle = handle;
         }
         flow.next = flow.requests.next()?;
-        let number = self.host.admitted + self.host.misplaced + 1;
-        let has_place = self.locate_in_flow(next.flow, &request, number)?;
+        let number = self.admitted + self.misplaced + 1;
+        let has_place = self.locate_in_flow(next.flow, &request, number, workload, accounts)?;
         // A batch arrives when the one before has ended.
-        request.arrival_ns = if is_batch { self.clock.now.0 } else { next.arrival.0 };
+        request.arrival_ns = if is_batch { clock.now.0 } else { next.arrival.0 };
         Ok(has_place.then_some(request))
-    }
-
-    /// Finds the place of a request of a flow; false if it has none and is left out.
-    pub(super) fn locate_in_flow(&mut self, at: usize, request: &Request, number: u64) -> Result<bool, Stop> {
-        if request.op == Op::Flush {
-            self.host.ranges.clear();
-            return Ok(true);
-        }
-        if self.host.handles.take(request.handle.into()).is_none() {
-            return self.refuse_handle(request, number, Some(at));
-        }
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        let flow = &flows.flows[at];
-        match flows.addresses[flow.addresses].place(request, &mut self.host.ranges) {
-            Ok(()) => {
-                self.host.ranges.iter_mut().for_each(|range| range.offset += flow.offset);
-                Ok(true)
-            }
-            Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
-            Err(_) if self.workload.skips_misplaced() => {
-                self.host.misplaced += 1;
-                Ok(false)
-            }
-            Err(error) => {
-                let name = &flow.requests.provenance.name;
-                Err(Stop::Error(self.workload.misplaced(error, number, request, name, flow.capacity)))
-            }
-        }
-    }
-
-    /// A request of the flow whose request was taken last is admitted.
-    #[inline(never)]
-    pub(super) fn enter_flow(
-        &mut self,
-        id: Id<OutstandingRequest<C>>,
-        op: Op,
-        admitted: SimTime,
-        counted: bool,
-    ) -> u8 {
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.enter(admitted);
-        self.host.in_flight[id].flow = flows.current as u32;
-        if counted {
-            let size = self.resolved.page_bytes();
-            let pages = |range: &Range| SectorRange::of_bytes(range.offset, range.length, size).count;
-            let pages = self.host.ranges.iter().map(pages).sum();
-            flows.statistics_of(flows.current).admit(op, pages);
-        }
-        flows.flows[flows.current].cache_share
-    }
-
-    /// A request of a flow is acknowledged.
-    #[inline(never)]
-    pub(super) fn leave_flow(&mut self, id: Id<OutstandingRequest<C>>, acknowledged: SimTime) {
-        let this = &self.host.in_flight[id];
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.leave(this.flow as usize, acknowledged);
-        if this.counted {
-            let response = (!self.clock.untimed).then(|| acknowledged.since(this.arrival));
-            let statistics = flows.statistics_of(this.flow as usize);
-            statistics.conclude(this.record.op, this.record.length, response);
-        }
     }
 }

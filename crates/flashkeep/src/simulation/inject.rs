@@ -1,9 +1,10 @@
 //! Fault events: failures, replacements, and the phases between them. Parts that are slow or stall are in
 //! [`fail_slow`](super::fail_slow).
 
-use super::Simulation;
 use super::build::{DevicePlacement, build_array};
 use super::fail_slow::SlowEvents;
+use super::{Device, RunClock, Simulation};
+use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, Fault};
 use crate::engine::{BackendId, Change, Contents, NodeId, Page};
@@ -152,6 +153,101 @@ impl FaultEvents {
     }
 }
 
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    fn backends(&self) -> impl Iterator<Item = BackendId> + use<C, H> {
+        (0..self.backend_count).map(BackendId)
+    }
+
+    /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
+    /// plane is given up as a whole, because a superblock is the same block of every plane.
+    pub(super) fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
+        let mut faults = Vec::new();
+        for (device, placement) in (0..).zip(&self.placements) {
+            if event.what == What::Whole && placement.path.starts_with(&event.path) {
+                faults.extend(placement.whole.iter().map(|&fault| (device, fault)));
+            } else if event.what != What::Whole && placement.path == event.path {
+                let here = self.faults_within(device, placement, event.what, lasting);
+                faults.extend(here.into_iter().map(|fault| (device, fault)));
+            }
+        }
+        faults
+    }
+
+    fn faults_within(
+        &self,
+        device: u16,
+        placement: &DevicePlacement,
+        what: What,
+        lasting: bool,
+    ) -> Vec<Fault> {
+        let memory = placement.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
+        let Some(geometry) = self.body.drive(device).map(Drive::geometry) else {
+            return match what {
+                What::Memory => memory.collect(),
+                What::Disk => placement.whole.clone(),
+                What::DiskPage(page) => vec![Fault::DiskPage(Page::of(page))],
+                _ => Vec::new(),
+            };
+        };
+        let whole = |domain: &Domain| {
+            let first = domain.plane(geometry, [0; 4]);
+            Fault::Planes { first, count: domain.plane_count() }
+        };
+        match what {
+            What::Flash(fault @ (Fault::Planes { .. } | Fault::PoolPart { .. }))
+                if lasting && placement.physical =>
+            {
+                let injected = fault.planes(geometry);
+                let touched = |domain: &&Domain| {
+                    let start = domain.plane(geometry, [0; 4]).0;
+                    start < injected.end && injected.start < start + domain.plane_count()
+                };
+                placement.domains.iter().filter(touched).map(whole).collect()
+            }
+            What::Flash(fault) => vec![fault],
+            What::Memory => memory.collect(),
+            What::Member(member) => vec![whole(&placement.domains[member as usize])],
+            What::Power | What::Whole | What::Disk | What::DiskPage(_) => Vec::new(),
+        }
+    }
+
+    fn is_worn(&self, event: &Event) -> bool {
+        if event.what == What::Whole {
+            let mut devices =
+                (0..).zip(&self.placements).filter(|(_, placement)| placement.path.starts_with(&event.path));
+            return devices
+                .any(|(device, _)| self.body.drive(device).is_some_and(|drive| drive.life().has_ended()));
+        }
+        let worn = |(device, fault)| self.body.drive(device).is_some_and(|drive| drive.is_worn(fault));
+        self.faults(event, false).into_iter().all(worn)
+    }
+
+    /// The node of the whole member that an event concerns.
+    fn subtree(&self, event: &Event) -> Option<NodeId> {
+        if event.what == What::Whole { self.engine.tree().descendant(&event.path) } else { None }
+    }
+
+    /// The present counters.
+    pub(super) fn tally(&mut self, resolved: &Resolved, clock: &RunClock) -> Tally {
+        self.tally_until(clock.now, resolved, clock)
+    }
+
+    /// The present counters; pages that are unprotected now stay so until `end`.
+    pub(super) fn tally_until(&mut self, end: SimTime, resolved: &Resolved, clock: &RunClock) -> Tally {
+        Tally {
+            counters: self.body.counters(),
+            reconstructed: self.engine.tree().exposure().rescued(),
+            lost: self.engine.tree().exposure().lost().count(),
+            // Page-seconds have no meaning in an untimed run, or for a scheme that survives no failure.
+            unprotected_page_ns: if clock.untimed || resolved.survives().0 == 0 {
+                0
+            } else {
+                self.engine.tree_mut().exposure_mut().unprotected_page_ns(end)
+            },
+        }
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The events due when this many requests have been admitted.
     #[cold]
@@ -194,26 +290,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn inject_into_worn(&mut self) {
         let mut at = 0;
         while at < self.failures.fault_events.worn.len() {
-            if self.is_worn(&self.failures.fault_events.worn[at]) {
+            if self.device.is_worn(&self.failures.fault_events.worn[at]) {
                 let event = self.failures.fault_events.worn.remove(at);
                 self.fail(&event);
             } else {
                 at += 1;
             }
         }
-    }
-
-    fn is_worn(&self, event: &Event) -> bool {
-        if event.what == What::Whole {
-            let mut devices = (0..)
-                .zip(&self.device.placements)
-                .filter(|(_, placement)| placement.path.starts_with(&event.path));
-            return devices.any(|(device, _)| {
-                self.device.body.drive(device).is_some_and(|drive| drive.life().has_ended())
-            });
-        }
-        let worn = |(device, fault)| self.device.body.drive(device).is_some_and(|drive| drive.is_worn(fault));
-        self.faults(event, false).into_iter().all(worn)
     }
 
     fn fail(&mut self, event: &Event) {
@@ -225,14 +308,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let now = self.clock.now;
         // The costs of the failure belong to the phase that it begins.
-        let tally = self.tally();
+        let tally = self.device.tally(self.resolved, &self.clock);
         self.failures.fault_events.injected = true;
-        let alive: Vec<_> = self.backends().filter(|&backend| !self.device.body.is_dead(backend)).collect();
-        for (device, fault) in self.faults(event, !event.transient) {
+        let alive: Vec<_> =
+            self.device.backends().filter(|&backend| !self.device.body.is_dead(backend)).collect();
+        for (device, fault) in self.device.faults(event, !event.transient) {
             self.device.body.fail(now, device, fault, !event.transient);
         }
         let dead: Vec<_> = alive.into_iter().filter(|&backend| self.device.body.is_dead(backend)).collect();
-        let subtree = self.subtree(event).filter(|_| !event.transient);
+        let subtree = self.device.subtree(event).filter(|_| !event.transient);
         for &backend in &dead {
             self.failures.fault_events.spares.retain(|&spare| spare != backend);
             if let Some(node) = self.device.engine.tree().of_backend(backend)
@@ -275,7 +359,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn renew(&mut self, event: &Event) {
         let now = self.clock.now;
         // Operations within the array's member end first, which takes little time on a failed one.
-        let dead: Vec<_> = self.backends().filter(|&backend| self.device.body.is_dead(backend)).collect();
+        let dead: Vec<_> =
+            self.device.backends().filter(|&backend| self.device.body.is_dead(backend)).collect();
         let engine = &self.device.engine;
         // A part of a member that has failed as a whole is replaced with it.
         let is_whole = event.what == What::Whole;
@@ -283,7 +368,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.fault_events.gone.iter().any(|gone| is_part_of(gone)) {
             return;
         }
-        let failed = self.subtree(event).filter(|_| engine.tree().has_failed(&event.path));
+        let failed = self.device.subtree(event).filter(|_| engine.tree().has_failed(&event.path));
         if failed.is_some_and(|node| engine.is_at_work(node))
             || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
@@ -292,7 +377,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if is_whole {
             self.failures.fault_events.gone.retain(|gone| !gone.starts_with(&event.path));
         }
-        for (device, fault) in self.faults(event, true) {
+        for (device, fault) in self.device.faults(event, true) {
             self.device.body.renew(now, device, fault);
         }
         self.replace_slow(event);
@@ -301,7 +386,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::inherit_counts);
             return self.begin_anew(now);
         }
-        for backend in self.backends().collect::<Vec<_>>() {
+        for backend in self.device.backends().collect::<Vec<_>>() {
             if self.device.body.is_dead(backend) {
                 continue;
             }
@@ -333,68 +418,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.watch_phase();
     }
 
-    fn backends(&self) -> impl Iterator<Item = BackendId> + use<C, H> {
-        (0..self.device.backend_count).map(BackendId)
-    }
-
-    /// The node of the whole member that an event concerns.
-    fn subtree(&self, event: &Event) -> Option<NodeId> {
-        if event.what == What::Whole { self.device.engine.tree().descendant(&event.path) } else { None }
-    }
-
-    /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
-    /// plane is given up as a whole, because a superblock is the same block of every plane.
-    pub(super) fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
-        let mut faults = Vec::new();
-        for (device, placement) in (0..).zip(&self.device.placements) {
-            if event.what == What::Whole && placement.path.starts_with(&event.path) {
-                faults.extend(placement.whole.iter().map(|&fault| (device, fault)));
-            } else if event.what != What::Whole && placement.path == event.path {
-                let here = self.faults_within(device, placement, event.what, lasting);
-                faults.extend(here.into_iter().map(|fault| (device, fault)));
-            }
-        }
-        faults
-    }
-
-    fn faults_within(
-        &self,
-        device: u16,
-        placement: &DevicePlacement,
-        what: What,
-        lasting: bool,
-    ) -> Vec<Fault> {
-        let memory = placement.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
-        let Some(geometry) = self.device.body.drive(device).map(Drive::geometry) else {
-            return match what {
-                What::Memory => memory.collect(),
-                What::Disk => placement.whole.clone(),
-                What::DiskPage(page) => vec![Fault::DiskPage(Page::of(page))],
-                _ => Vec::new(),
-            };
-        };
-        let whole = |domain: &Domain| {
-            let first = domain.plane(geometry, [0; 4]);
-            Fault::Planes { first, count: domain.plane_count() }
-        };
-        match what {
-            What::Flash(fault @ (Fault::Planes { .. } | Fault::PoolPart { .. }))
-                if lasting && placement.physical =>
-            {
-                let injected = fault.planes(geometry);
-                let touched = |domain: &&Domain| {
-                    let start = domain.plane(geometry, [0; 4]).0;
-                    start < injected.end && injected.start < start + domain.plane_count()
-                };
-                placement.domains.iter().filter(touched).map(whole).collect()
-            }
-            What::Flash(fault) => vec![fault],
-            What::Memory => memory.collect(),
-            What::Member(member) => vec![whole(&placement.domains[member as usize])],
-            What::Power | What::Whole | What::Disk | What::DiskPage(_) => Vec::new(),
-        }
-    }
-
     // ---------------------------------------------------------------- phases
 
     /// The name of the phase that the drive is in, once something has failed.
@@ -418,7 +441,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let phase = self.phase();
         if self.accounts.phases.is_news(phase) {
-            let tally = self.tally();
+            let tally = self.device.tally(self.resolved, &self.clock);
             self.begin_phase(phase, None, self.clock.now, tally);
         }
         if phase == "after" {
@@ -444,26 +467,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let name = self.accounts.phases.name();
             let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
             self.device.body.tell_mark(now, &text);
-        }
-    }
-
-    /// The present counters.
-    pub(super) fn tally(&mut self) -> Tally {
-        self.tally_until(self.clock.now)
-    }
-
-    /// The present counters; pages that are unprotected now stay so until `end`.
-    pub(super) fn tally_until(&mut self, end: SimTime) -> Tally {
-        Tally {
-            counters: self.device.body.counters(),
-            reconstructed: self.device.engine.tree().exposure().rescued(),
-            lost: self.device.engine.tree().exposure().lost().count(),
-            // Page-seconds have no meaning in an untimed run, or for a scheme that survives no failure.
-            unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
-                0
-            } else {
-                self.device.engine.tree_mut().exposure_mut().unprotected_page_ns(end)
-            },
         }
     }
 }

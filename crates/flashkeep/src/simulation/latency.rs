@@ -32,7 +32,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &self.host.in_flight[id];
         let mut parts = self.device.engine.work().breakdown(counter);
         let response = acknowledged.since(this.arrival);
-        let memory = self.time_in_memory(id);
+        let memory = self.device.time_in_memory(id, &self.host);
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
         let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
         // What ends when it is durable may have waited for write caches after its own operations.

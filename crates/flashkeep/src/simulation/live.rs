@@ -6,7 +6,8 @@
 //! has the same response times.
 
 use super::{
-    OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload, load_drive,
+    Failures, Host, OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload,
+    load_drive,
 };
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Token, Version};
@@ -186,6 +187,16 @@ pub fn serve(
     })
 }
 
+impl<C: Contents> Host<C> {
+    /// The promise of a page of the scheme.
+    fn promise_of(&self, page: u64, failures: &Failures) -> VolatilePage {
+        let durability = failures.durability.as_ref();
+        let durable = durability.and_then(|durability| durability.promised_of(page).0);
+        let durable = durable.map(|version| if version == 0 { Held::Zeros } else { Held::Version(version) });
+        VolatilePage { page: self.page_of(page), durable }
+    }
+}
+
 impl<H: Body<Token>> Simulation<'_, Token, H> {
     fn live(
         mut self,
@@ -211,7 +222,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
     /// The next requests of the host to be admitted, or to arrive where they wait outside, and when.
     fn next_waiting(&mut self) -> (Option<Request>, SimTime) {
         let next = self.record().waiting.front().copied();
-        (next, self.next_admission(next, false))
+        (next, self.host.next_admission(next, false, &self.clock))
     }
 
     /// Handles what comes next, as a replay does; false if nothing is due by `until`.
@@ -244,19 +255,17 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         Ok(true)
     }
 
-    /// The promise of a page of the scheme.
-    fn promise_of(&self, page: u64) -> VolatilePage {
-        let durability = self.failures.durability.as_ref();
-        let durable = durability.and_then(|durability| durability.promised_of(page).0);
-        let durable = durable.map(|version| if version == 0 { Held::Zeros } else { Held::Version(version) });
-        VolatilePage { page: self.host.page_of(page), durable }
-    }
-
     /// Admits the next request, or has it wait in the host.
     fn admit_waiting(&mut self, next: Option<Request>) -> Result<(), Stop> {
         self.fail_before_admission();
         if let Some(request) = next {
-            self.locate(&request, self.host.admitted + 1)?;
+            self.host.locate(
+                &request,
+                self.host.admitted + 1,
+                self.workload,
+                self.resolved,
+                &self.accounts,
+            )?;
         }
         let taken = if self.host.arrived.is_some() {
             self.take_arrived(next)
@@ -448,11 +457,14 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
     fn volatile_pages(&mut self) -> Vec<VolatilePage> {
         let durability = self.failures.durability.as_ref();
         let pages = durability.into_iter().flat_map(|durability| durability.unsettled());
-        pages.map(|page| self.promise_of(page)).collect()
+        pages.map(|page| self.host.promise_of(page, &self.failures)).collect()
     }
 
     fn promised(&self, page: u64) -> VolatilePage {
-        self.promise_of(self.host.interleave.map_or(page, |interleave| interleave.place(page)))
+        self.host.promise_of(
+            self.host.interleave.map_or(page, |interleave| interleave.place(page)),
+            &self.failures,
+        )
     }
 
     fn cut_power(&mut self, at: SimTime) -> Vec<(u64, Held)> {
@@ -467,7 +479,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn kept(&self, page: u64) -> Option<Vec<u16>> {
         let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
-        let on_media = [self.intact(page)?, self.device.port().stored(page)];
+        let on_media = [self.device.intact(page)?, self.device.port().stored(page)];
         let durability = self.failures.durability.as_ref();
         let (durable, acknowledged) =
             durability.map_or((None, None), |durability| durability.promised_of(page));
@@ -505,7 +517,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn summary(&mut self) -> Value {
         let end = self.clock.now.max(self.clock.last);
-        let (counted, tally) = (self.count(end), self.tally_until(end));
+        let (counted, tally) = (self.count(end), self.device.tally_until(end, self.resolved, &self.clock));
         // The last phase has its figures until now; it continues.
         let lost = self.device.engine.tree().exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });

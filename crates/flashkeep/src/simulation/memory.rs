@@ -1,6 +1,6 @@
 //! Records the occupancy of a backup scheme's memory over time, because the scheme has no clock.
 
-use super::Simulation;
+use super::{Device, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId, Scheme};
 use crate::figures::Reported;
@@ -44,20 +44,22 @@ impl Occupancy {
     }
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Device<C, H> {
     /// The array's scheme, if it is `backup`.
     fn backup(&self) -> Option<&Backup> {
-        match self.device.engine.tree().scheme(NodeId::ROOT) {
+        match self.engine.tree().scheme(NodeId::ROOT) {
             Some(Any::Backup(backup)) => Some(backup),
             _ => None,
         }
     }
+}
 
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Samples the memory.
     #[inline(never)]
     pub(super) fn look_at_memory(&mut self) {
         let Some(mut occupancy) = self.accounts.occupancy.take() else { return };
-        if let Some(backup) = self.backup() {
+        if let Some(backup) = self.device.backup() {
             occupancy.look(self.clock.now, backup);
         }
         self.accounts.occupancy = Some(occupancy);
@@ -71,7 +73,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The figures of the backup, for the summary.
     fn backup_figures(&self) -> Option<Value> {
-        let (backup, occupancy) = (self.backup()?, self.accounts.occupancy.as_ref()?);
+        let (backup, occupancy) = (self.device.backup()?, self.accounts.occupancy.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
         let means = occupancy.means();

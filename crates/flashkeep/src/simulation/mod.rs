@@ -391,6 +391,34 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     fn next_crossing(&self) -> SimTime {
         self.engine.ports().host_link().map_or(SimTime::NEVER, Link::next_at)
     }
+
+    /// The flash of a lone drive; the caller has checked that it is one.
+    fn flash_mut(&mut self) -> &mut Drive<C> {
+        self.body.flash_mut().expect("a drive, as was checked")
+    }
+
+    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
+    fn work(&self) -> Option<&OperationTimes> {
+        self.body.flash().and_then(Drive::work)
+    }
+
+    /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
+    /// devices.
+    fn copies(&self, page: Page, resolved: &Resolved) -> Vec<Option<Spot>> {
+        let find = |(backend, page): (BackendId, Page)| {
+            if resolved.is_disk() {
+                return self.body.contents_of(backend, page).map(|_| Spot::Disk(page));
+            }
+            let device =
+                self.placements.iter().position(|placement| placement.backends.contains(&backend.0))?;
+            let within = BackendId(backend.0 - self.placements[device].backends.start);
+            match self.body.drive(device as u16)?.lookup(within, page) {
+                MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
+                _ => None,
+            }
+        };
+        self.engine.tree().places(page).into_iter().map(find).collect()
+    }
 }
 
 /// The failures of the run.
@@ -664,7 +692,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
         let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
-        let (tally, end_of_life_warning) = (self.tally_until(end), self.end_of_life_warning());
+        let (tally, end_of_life_warning) =
+            (self.device.tally_until(end, self.resolved, &self.clock), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
         if self.may_have_lost() {
@@ -678,7 +707,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         if let Some(path) = self.job.map.as_ref().filter(|_| !self.clock.interrupted) {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
-            output::map(path, &sites, self.device.port().pages().len(), &|page| self.copies(page))?;
+            output::map(path, &sites, self.device.port().pages().len(), &|page| {
+                self.device.copies(page, self.resolved)
+            })?;
         }
         let flows = self.host.flows.as_ref();
         self.accounts.facts.skipped =
@@ -747,36 +778,5 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             observer
         });
         Ok(operations.into_iter().chain(timeline).chain(counts).collect())
-    }
-
-    /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
-    /// devices.
-    fn copies(&self, page: Page) -> Vec<Option<Spot>> {
-        let find = |(backend, page): (BackendId, Page)| {
-            if self.resolved.is_disk() {
-                return self.device.body.contents_of(backend, page).map(|_| Spot::Disk(page));
-            }
-            let device = self
-                .device
-                .placements
-                .iter()
-                .position(|placement| placement.backends.contains(&backend.0))?;
-            let within = BackendId(backend.0 - self.device.placements[device].backends.start);
-            match self.device.body.drive(device as u16)?.lookup(within, page) {
-                MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
-                _ => None,
-            }
-        };
-        self.device.engine.tree().places(page).into_iter().map(find).collect()
-    }
-
-    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
-    fn work(&self) -> Option<&OperationTimes> {
-        self.device.body.flash().and_then(Drive::work)
-    }
-
-    /// The flash of a lone drive; the caller has checked that it is one.
-    fn flash_mut(&mut self) -> &mut Drive<C> {
-        self.device.body.flash_mut().expect("a drive, as was checked")
     }
 }

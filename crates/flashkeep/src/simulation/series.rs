@@ -43,7 +43,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn series_sample(&self) -> SeriesSample {
         let pages_written = self.accounts.statistics.pages_written;
-        SeriesSample::new(self.state(), &self.device.body.counters(), pages_written)
+        SeriesSample::new(self.device.state(&self.clock), &self.device.body.counters(), pages_written)
     }
 
     /// An interval of the series ends, and those that end before `until`, when something happens next; or the timeline
