@@ -401,7 +401,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.device.flash_mut().write_untimed(backend, &pages);
             }
             left -= left.min(BATCH as u64);
-            self.look(None, tell)?;
+            self.clock.look(None, tell, &self.host)?;
         }
         self.host.pages = pages;
         Ok(())
@@ -456,7 +456,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         {
             number += 1;
             if number.is_multiple_of(super::LOOK) {
-                self.look(None, tell)?;
+                self.clock.look(None, tell, &self.host)?;
             }
             let has_place = match flow {
                 Some(flow) => self.host.locate_in_flow(flow, &read, number, self.workload, &self.accounts)?,

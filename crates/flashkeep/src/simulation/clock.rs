@@ -61,6 +61,47 @@ impl<C: Contents> Host<C> {
     }
 }
 
+impl RunClock {
+    fn report<C: Contents>(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> ControlFlow<Halt> {
+        progress(Progress { requests: host.admitted, share, simulated_ns: self.now.0 })
+    }
+
+    /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
+    pub(super) fn goes_on<C: Contents>(
+        &mut self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> Result<bool, Stop> {
+        match self.report(share, progress, host) {
+            ControlFlow::Continue(()) => Ok(true),
+            ControlFlow::Break(Halt::AtOnce) => Err(Stop::Error(Error::Interrupted)),
+            ControlFlow::Break(Halt::AfterAdmitted) => {
+                self.interrupted = true;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Reports how far a preparation has come, which has no result before its end.
+    pub(super) fn look<C: Contents>(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> Result<(), Stop> {
+        match self.report(share, progress, host) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
+        }
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn replay(
         &mut self,
@@ -99,7 +140,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     break;
                 }
                 self.inject_by_time(event.min(crossing).min(admission));
-                self.check_series()?;
+                self.accounts.check_series(self.job)?;
             } else {
                 self.clock.now = admission;
                 if self.failures.durability.is_some() {
@@ -131,7 +172,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.durability.is_some() {
             self.end_recovery();
             // With the end of a request idle time may begin.
-            known_end = self.next_known_end();
+            known_end = self.failures.next_known_end(&self.device, &self.host);
             limit = limit.min(known_end);
         }
         let goes_on = self.clock.most_rebuilt.is_none_or(|most| self.goes_on_rebuilding(most, coming));
@@ -157,7 +198,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let share = self.host.flows.as_ref().and_then(Flows::share_done);
         if self.host.looks_now(&self.failures)
-            && !self.goes_on(share, progress)?
+            && !self.clock.goes_on(share, progress, &self.host)?
             && let Some(flows) = &mut self.host.flows
         {
             flows.end();
@@ -199,7 +240,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             self.host.seen += 1;
             let looks = self.host.seen.is_multiple_of(LOOK);
-            let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
+            let goes_on = !looks || self.clock.goes_on(requests.share_done(), progress, &self.host)?;
             return Ok(Some(goes_on && self.advance_to_placed(requests)?));
         }
         if self.host.flows.as_ref().is_some_and(Flows::has_next) {
@@ -217,8 +258,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.write_fast_path(backend, &request, requests, closed, progress).map(Some);
         }
         self.admit(&request, closed);
-        let goes_on =
-            !self.host.looks_now(&self.failures) || self.goes_on(requests.share_done(), progress)?;
+        let goes_on = !self.host.looks_now(&self.failures)
+            || self.clock.goes_on(requests.share_done(), progress, &self.host)?;
         Ok(Some(goes_on && self.advance_to_placed(requests)?))
     }
 
@@ -292,41 +333,5 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !self.accounts.phases.is_empty() {
             self.watch_phase();
         }
-    }
-
-    /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
-    pub(super) fn goes_on(
-        &mut self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> Result<bool, Stop> {
-        match self.report(share, progress) {
-            ControlFlow::Continue(()) => Ok(true),
-            ControlFlow::Break(Halt::AtOnce) => Err(Stop::Error(Error::Interrupted)),
-            ControlFlow::Break(Halt::AfterAdmitted) => {
-                self.clock.interrupted = true;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Reports how far a preparation has come, which has no result before its end.
-    pub(super) fn look(
-        &self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> Result<(), Stop> {
-        match self.report(share, progress) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
-        }
-    }
-
-    fn report(
-        &self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> ControlFlow<Halt> {
-        progress(Progress { requests: self.host.admitted, share, simulated_ns: self.clock.now.0 })
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, DevicePlacement, Flows, Simulation, Totals};
+use super::{Device, DevicePlacement, Flows, RunAccounts, RunClock, Simulation, Totals};
 use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
@@ -60,6 +60,14 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         let mut pages = port.pages().existing().clone();
         port.cached_pages().for_each(|page| _ = pages.set(page, false));
         engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
+    }
+}
+
+impl RunAccounts {
+    /// The time from the start of counting until the last request was answered and all operations granted by then had
+    /// ended; counted busy times lie within it.
+    fn busy_within(&self, totals: &Totals, clock: &RunClock) -> Span {
+        clock.last.max(totals.at_rest).since(self.busy_from)
     }
 }
 
@@ -188,18 +196,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 hits: hits.map(|hits| hits.since(hits_before)),
                 end,
                 span,
-                busy_within: self.busy_within(totals),
+                busy_within: self.accounts.busy_within(totals, &self.clock),
                 first_worn_block,
                 first_refusal,
             });
         }
         facts
-    }
-
-    /// The time from the start of counting until the last request was answered and all operations granted by then had
-    /// ended; counted busy times lie within it.
-    fn busy_within(&self, totals: &Totals) -> Span {
-        self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
     /// How the drive starts, in words.
@@ -267,7 +269,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .beyond(before.queue_full)
                 .min(self.clock.last.since(before.at)),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
-            busy_within: self.busy_within(totals),
+            busy_within: self.accounts.busy_within(totals, &self.clock),
             wear: wear.clone(),
             members: self.member_facts(totals),
             handles: handle_counts_since(&totals.handles, &before.handles),

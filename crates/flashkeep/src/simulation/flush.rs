@@ -31,7 +31,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         if self.failures.durability.is_some() {
             self.end_requests(now);
-            self.host.in_flight[id].written = self.promised();
+            self.host.in_flight[id].written = self.failures.promised();
         }
         self.host.in_flight[id].durable = true;
         let Device { engine, body, .. } = &mut self.device;
@@ -87,7 +87,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             let sample_at = self.failures.fault_events.sample_at;
             if sample_at < event {
-                self.sample(event);
+                self.accounts.sample(event, &mut self.device, &self.clock, &mut self.failures);
             } else {
                 self.happen(sample_at);
             }

@@ -1,12 +1,37 @@
 //! Where the response times of requests went.
 
-use super::{OutstandingRequest, Simulation};
+use super::{Host, OutstandingRequest, RunAccounts, Simulation};
 use crate::device::latency::{Breakdown, FlashTimes, Part};
 use crate::devices::Body;
 use crate::engine::{CompletionCounter, Contents};
 use crate::kernel::{Id, SimTime, Span, reach};
 use crate::metrics::BreakdownSums;
 use flashkeep_trace::Op;
+
+impl RunAccounts {
+    /// Adds the parts of a response time to the sums of the run, and of the request's volume.
+    #[inline]
+    fn add_parts<C: Contents>(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        response: Span,
+        parts: &Breakdown,
+        more: &[(Part, Span)],
+        host: &mut Host<C>,
+    ) {
+        let this = &host.in_flight[id];
+        if !this.counted || this.record.op == Op::Flush as u8 {
+            return;
+        }
+        let at = usize::from(this.record.op != Op::Read as u8);
+        if let Some(sums) = self.statistics.breakdowns.as_deref_mut() {
+            sums[at].add(response.0, parts, more);
+        }
+        if let Some(flows) = &mut host.flows {
+            flows.statistics_of(this.flow as usize).breakdowns()[at].add(response.0, parts, more);
+        }
+    }
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Measures where response times go, from now on.
@@ -51,7 +76,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 response,
                 "the parts {parts:?} and {more:?} add up to the response time"
             );
-            return self.add_parts(id, response, &parts, &more);
+            return self.accounts.add_parts(id, response, &parts, &more, &mut self.host);
         }
         // A write cache takes writes; those that are passed on wait for an eviction.
         if buffered {
@@ -62,29 +87,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.keep_requests {
             *reach(&mut self.accounts.record_parts, this.number as usize) = *parts.ns();
         }
-        self.add_parts(id, response, &parts, &[]);
-    }
-
-    /// Adds the parts of a response time to the sums of the run, and of the request's volume.
-    #[inline]
-    fn add_parts(
-        &mut self,
-        id: Id<OutstandingRequest<C>>,
-        response: Span,
-        parts: &Breakdown,
-        more: &[(Part, Span)],
-    ) {
-        let this = &self.host.in_flight[id];
-        if !this.counted || this.record.op == Op::Flush as u8 {
-            return;
-        }
-        let at = usize::from(this.record.op != Op::Read as u8);
-        if let Some(sums) = self.accounts.statistics.breakdowns.as_deref_mut() {
-            sums[at].add(response.0, parts, more);
-        }
-        if let Some(flows) = &mut self.host.flows {
-            flows.statistics_of(this.flow as usize).breakdowns()[at].add(response.0, parts, more);
-        }
+        self.accounts.add_parts(id, response, &parts, &[], &mut self.host);
     }
 }
 

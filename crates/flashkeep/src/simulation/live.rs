@@ -241,12 +241,12 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         }
         if event <= limit {
             self.end_recovery();
-            self.happen(limit.min(until).min(self.next_known_end()));
+            self.happen(limit.min(until).min(self.failures.next_known_end(&self.device, &self.host)));
         } else if crossing <= limit {
             self.cross_at(crossing);
         } else if fault_event <= admission {
             self.inject_by_time(event.min(crossing).min(admission));
-            self.check_series()?;
+            self.accounts.check_series(self.job)?;
         } else {
             self.clock.now = admission;
             self.end_recovery();
@@ -427,7 +427,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn next_at(&mut self) -> SimTime {
         let (_, admission) = self.next_waiting();
-        let answer = self.next_known_end();
+        let answer = self.failures.next_known_end(&self.device, &self.host);
         let crossing = self.device.next_crossing();
         let event = self.device.next_event();
         event.min(admission).min(answer).min(crossing).min(self.failures.fault_events.next_at)
@@ -461,10 +461,8 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
     }
 
     fn promised(&self, page: u64) -> VolatilePage {
-        self.host.promise_of(
-            self.host.interleave.map_or(page, |interleave| interleave.place(page)),
-            &self.failures,
-        )
+        let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
+        self.host.promise_of(page, &self.failures)
     }
 
     fn cut_power(&mut self, at: SimTime) -> Vec<(u64, Held)> {

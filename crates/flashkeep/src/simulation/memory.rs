@@ -1,6 +1,6 @@
 //! Records the occupancy of a backup scheme's memory over time, because the scheme has no clock.
 
-use super::{Device, Simulation};
+use super::{Device, RunAccounts, RunClock, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId, Scheme};
 use crate::figures::Reported;
@@ -54,17 +54,23 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     }
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl RunAccounts {
     /// Samples the memory.
     #[inline(never)]
-    pub(super) fn look_at_memory(&mut self) {
-        let Some(mut occupancy) = self.accounts.occupancy.take() else { return };
-        if let Some(backup) = self.device.backup() {
-            occupancy.look(self.clock.now, backup);
+    pub(super) fn look_at_memory<C: Contents, H: Body<C>>(
+        &mut self,
+        device: &Device<C, H>,
+        clock: &RunClock,
+    ) {
+        let Some(mut occupancy) = self.occupancy.take() else { return };
+        if let Some(backup) = device.backup() {
+            occupancy.look(clock.now, backup);
         }
-        self.accounts.occupancy = Some(occupancy);
+        self.occupancy = Some(occupancy);
     }
+}
 
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The section of the scheme in the summary: its key, and its figures.
     pub(super) fn scheme_figures(&self) -> Option<(&'static str, Value)> {
         let own = || self.device.engine.tree().scheme(NodeId::ROOT)?.figures();

@@ -660,7 +660,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.break_down();
         }
         self.clock.scrubs = self.resolved.error_models().any(|model| model.scrub.is_some());
-        self.begin_showing();
+        self.accounts.begin_showing(self.job, &mut self.failures);
         Ok(())
     }
 
@@ -670,7 +670,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
         }
         if self.host.admitted == 0 && self.failures.write_gate.refused > 0 {
-            return Err(Stop::Error(self.ended_before_time_0()));
+            return Err(Stop::Error(self.failures.ended_before_time_0(self.resolved)));
         }
         if self.host.admitted == 0 && self.job.has_workload() {
             let message = "has no request that the drive can serve".to_owned();
@@ -695,7 +695,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let (tally, end_of_life_warning) =
             (self.device.tally_until(end, self.resolved, &self.clock), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
-        let series = self.end_series(end)?;
+        let series = self.accounts.end_series(end, self.job, &self.device, &self.clock)?;
         if self.may_have_lost() {
             self.find_lost_pages();
         }

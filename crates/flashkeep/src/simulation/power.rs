@@ -207,6 +207,23 @@ impl<C: Contents> Host<C> {
     }
 }
 
+impl Failures {
+    /// What a FLUSH makes durable.
+    pub(super) fn promised(&self) -> Vec<(u64, u16)> {
+        self.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
+    }
+
+    /// When the first of these requests is over.
+    pub(super) fn next_known_end<C: Contents, H: Body<C>>(
+        &self,
+        device: &Device<C, H>,
+        host: &Host<C>,
+    ) -> SimTime {
+        let held = self.durability.iter().flat_map(|durability| &durability.held);
+        held.map(|finished| device.answered_at(finished, host)).min().unwrap_or(SimTime::NEVER)
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests end only when their time has come, so that an earlier power cut still affects them.
     #[cold]
@@ -235,11 +252,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         self.end_requests(self.clock.now);
-    }
-
-    /// What a FLUSH makes durable.
-    pub(super) fn promised(&self) -> Vec<(u64, u16)> {
-        self.failures.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
     }
 
     /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
@@ -289,17 +301,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests whose end is known are over if that comes before `next`, when something else happens: the device may be
     /// idle from then on. False if none of them ends before that.
     pub(super) fn end_known(&mut self, next: SimTime) -> bool {
-        let end = self.next_known_end();
+        let end = self.failures.next_known_end(&self.device, &self.host);
         if end < next {
             self.end_requests(end);
         }
         end < next
-    }
-
-    /// When the first of these requests is over.
-    pub(super) fn next_known_end(&self) -> SimTime {
-        let held = self.failures.durability.iter().flat_map(|durability| &durability.held);
-        held.map(|finished| self.device.answered_at(finished, &self.host)).min().unwrap_or(SimTime::NEVER)
     }
 
     /// Another event happens: a recovery has ended by then.
@@ -309,7 +315,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if std::mem::take(&mut durability.recovering) {
             let ready = durability.ready;
             let tally = self.device.tally(self.resolved, &self.clock);
-            self.begin_phase(self.phase(), None, ready, tally);
+            self.accounts.begin_phase(
+                self.failures.phase(&self.device),
+                None,
+                ready,
+                tally,
+                &mut self.device,
+                self.job,
+            );
         }
     }
 
@@ -319,13 +332,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
         let interrupted = self.host.in_flight.live() as u64;
-        self.end_series_of_interrupted(at);
+        self.accounts.end_series_of_interrupted(at, &self.host);
         self.note_unanswered();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
         self.device.engine.ports_mut().host_mut().cut_power();
         let tally = self.device.tally(self.resolved, &self.clock);
-        self.begin_phase("recovering", Some(&event.text), at, tally);
+        self.accounts.begin_phase("recovering", Some(&event.text), at, tally, &mut self.device, self.job);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
         self.host.flows.iter_mut().for_each(|flows| flows.empty(recovery.ready));

@@ -188,7 +188,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.begin_counting(if closed { self.clock.now } else { SimTime(request.arrival_ns) });
         }
         if self.accounts.occupancy.is_some() {
-            self.look_at_memory();
+            self.accounts.look_at_memory(&self.device, &self.clock);
         }
         self.device.engine.ports_mut().end_host_idle();
         // A flush has no place.
@@ -377,7 +377,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.reset_error_counts();
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
         self.accounts.baseline = Totals { at, ..self.device.totals(self.clock.now, &self.host) };
-        self.begin_series();
+        self.accounts.begin_series(&self.device, &self.clock, &mut self.failures);
         let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
         self.accounts.busy_from = if from_arrival { at.min(arrival) } else { at };
     }

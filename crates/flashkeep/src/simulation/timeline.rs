@@ -1,6 +1,6 @@
 //! `--timeline`: checks the options, and adds the host's requests to the timeline.
 
-use super::{Device, OutstandingRequest, RunClock, Simulation};
+use super::{Device, Failures, OutstandingRequest, RunAccounts, RunClock, Simulation};
 use crate::devices::Body;
 use crate::drive::{DeviceObserver, HostRequest, RunState};
 use crate::engine::{Contents, Finished};
@@ -64,23 +64,31 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     }
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl RunAccounts {
+    /// Tells the logs the state at `at`, which does not change before `until`.
+    pub(super) fn show_state<C: Contents, H: Body<C>>(
+        &mut self,
+        at: SimTime,
+        until: SimTime,
+        device: &mut Device<C, H>,
+        clock: &RunClock,
+    ) {
+        let state = RunState { at, ..device.state(clock) };
+        device.body.tell_state(&state);
+        let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
+        self.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
+    }
+
     /// The timeline shows the state also while no request ends, during GC in idle time and rebuilds.
-    pub(super) fn begin_showing(&mut self) {
-        if self.job.timeline.is_some() {
-            self.accounts.shown_at = SimTime(SHOWN_EVERY.0);
-            self.arm_sample();
+    pub(super) fn begin_showing(&mut self, job: &Job, failures: &mut Failures) {
+        if job.timeline.is_some() {
+            self.shown_at = SimTime(SHOWN_EVERY.0);
+            self.arm_sample(failures);
         }
     }
+}
 
-    /// Tells the logs the state at `at`, which does not change before `until`.
-    pub(super) fn show_state(&mut self, at: SimTime, until: SimTime) {
-        let state = RunState { at, ..self.device.state(&self.clock) };
-        self.device.body.tell_state(&state);
-        let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
-        self.accounts.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
-    }
-
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The state in which the run ends.
     pub(super) fn end_showing(&mut self) {
         if self.job.timeline.is_some() {
@@ -92,7 +100,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     pub(super) fn tell_request(&mut self, finished: &Finished, end: SimTime) {
         let id = Id::new(finished.tag);
-        self.add_to_series(id, end);
+        self.accounts.add_to_series(id, end, &self.host);
         self.tell_answered(finished, end);
         if self.job.timeline.is_none() {
             return;

@@ -69,7 +69,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.ports_mut().host_mut().pages_mut().set_all(&pages);
         self.device.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
-        Ok(self.goes_on(requests.share_done(), progress)? && self.advance_to_placed(requests)?)
+        Ok(self.clock.goes_on(requests.share_done(), progress, &self.host)?
+            && self.advance_to_placed(requests)?)
     }
 
     /// Adds a request's pages, if they can take the fast path.
