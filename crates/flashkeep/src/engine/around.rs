@@ -10,8 +10,7 @@ use super::command::{Cause, Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health::repair_key;
-use super::locks::LockMode;
-use super::locks::Locks;
+use super::locks::{LockMode, Locks};
 use super::nodes::Nodes;
 use super::plan::{Key, Lock, Plan, RepairOutcome, Role, Step, Tell};
 use super::scheme::Scheme;
@@ -88,13 +87,6 @@ struct BusyPage {
 }
 
 impl<S: Scheme> Nodes<S> {
-    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
-    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
-        !self.has_faults
-            && self.controller_of(node).reading == Reading::AroundBusy
-            && self.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
-    }
-
     /// Whether a command of a node may be carried out in another way than the scheme plans.
     #[inline(always)]
     pub(super) fn has_choice(&self, node: NodeId, piece: &Command) -> bool {
@@ -127,6 +119,13 @@ impl<S: Scheme> Nodes<S> {
             None => !locks.is_held(node, key),
         };
         may_share.then_some(Some(key))
+    }
+
+    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
+    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
+        !self.has_faults
+            && self.controller_of(node).reading == Reading::AroundBusy
+            && self.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
     }
 }
 

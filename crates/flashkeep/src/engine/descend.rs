@@ -18,6 +18,14 @@ use super::work::WorkInProgress;
 use crate::kernel::SimTime;
 
 impl<S: Scheme> Nodes<S> {
+    /// Of a page that a node lacks, the old contents that the caller has are not those that are there.
+    fn with_own_old(&self, node: NodeId, command: Command) -> Command {
+        let mut pages = command.start.0..command.end();
+        let lacks = command.flags.has(Flags::OLD_IN_HAND) && pages.any(|page| self.gaps.lacks(node, page));
+        let flags = if lacks { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
+        Command { flags, ..command }
+    }
+
     /// A written page is no longer missing; a member that does not respond misses the write.
     fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
         if command.changes_nothing() {
@@ -36,12 +44,13 @@ impl<S: Scheme> Nodes<S> {
         }
     }
 
-    /// Of a page that a node lacks, the old contents that the caller has are not those that are there.
-    fn with_own_old(&self, node: NodeId, command: Command) -> Command {
-        let mut pages = command.start.0..command.end();
-        let lacks = command.flags.has(Flags::OLD_IN_HAND) && pages.any(|page| self.gaps.lacks(node, page));
-        let flags = if lacks { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
-        Command { flags, ..command }
+    /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
+    #[inline(always)]
+    fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
+        if self.has_faults && self.health.is_copying(node) {
+            return Lock::Pass(Key(piece.start.0));
+        }
+        self.scheme_mut(node).lock(piece)
     }
 
     /// Whether a page of a read was lost, and perhaps written in part, while the read waited at the root. (Pages that a
@@ -50,15 +59,6 @@ impl<S: Scheme> Nodes<S> {
         let mut pages = piece.start.0..piece.end();
         let reads = self.has_faults && node == NodeId::ROOT && piece.verb == Verb::Read;
         reads && pages.any(|page| self.gaps.lacks(node, page))
-    }
-
-    /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
-    #[inline(always)]
-    fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
-        if self.has_faults && self.health.is_copying(node) {
-            return Lock::Pass(Key(piece.start.0));
-        }
-        self.scheme_mut(node).lock(piece)
     }
 }
 

@@ -61,6 +61,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The same, mutable.
+    #[inline]
     pub fn tree_mut(&mut self) -> &mut Nodes<S> {
         &mut self.nodes
     }
@@ -80,11 +81,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The engine's own work that is due, and background work.
     #[must_use]
+    #[inline]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
     /// The same, mutable.
+    #[inline]
     pub fn schedule_mut(&mut self) -> &mut Schedule {
         &mut self.schedule
     }

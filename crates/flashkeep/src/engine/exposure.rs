@@ -124,28 +124,14 @@ impl<S: Scheme> Nodes<S> {
         &mut self.exposure
     }
 
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    /// All missing pages have been restored.
-    pub fn forget_announced(&mut self) {
-        self.announced = false;
-    }
-
-    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
-    /// rebuild phase.
-    #[must_use]
-    pub fn heals_in_passing(&self) -> bool {
-        !self.announced
-    }
-
-    /// Whether no node ever failed or lost a page.
-    #[must_use]
-    pub fn is_healthy(&self) -> bool {
-        !self.has_faults
+    /// Updates the number of pages that the scheme at `node` exposes.
+    #[inline(always)]
+    pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
+        let pages = self.exposed_at(node);
+        let this = &mut self.exposure.nodes[node.index()];
+        if pages != this.pages {
+            this.change(now, pages);
+        }
     }
 
     /// The number of pages of a node that the failure of one more unit would lose now.
@@ -159,14 +145,28 @@ impl<S: Scheme> Nodes<S> {
         }
     }
 
-    /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
+    /// Whether no node ever failed or lost a page.
     #[must_use]
-    pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
-        let node = self.of_backend(backend);
-        let has = |node: NodeId| self[node].alive && !self.gaps.lacks(node, page.0);
-        let above = node.and_then(|node| self[node].parent).map(|(above, _)| above);
-        let through = above.filter(|&above| above != NodeId::HOST && self[above].through.is_some());
-        node.is_some_and(has) && through.is_none_or(has)
+    pub fn is_healthy(&self) -> bool {
+        !self.has_faults
+    }
+
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
+    /// rebuild phase.
+    #[must_use]
+    pub fn heals_in_passing(&self) -> bool {
+        !self.announced
+    }
+
+    /// All missing pages have been restored.
+    pub fn forget_announced(&mut self) {
+        self.announced = false;
     }
 
     /// Whether all pages have full redundancy.
@@ -174,36 +174,6 @@ impl<S: Scheme> Nodes<S> {
     pub fn is_whole(&self) -> bool {
         let mut own = self.schemes().filter_map(|scheme| scheme.protection().own());
         self.health.is_whole() && own.all(OwnHealth::is_whole)
-    }
-
-    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
-    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
-        let (shape, mut lost) = (&self[NodeId::ROOT], Bits::default());
-        for &member in members {
-            let child = shape.child(Member(member));
-            let alive = self[child].alive;
-            for place in (0..scheme.capacity()).map(Page) {
-                let Some(page) =
-                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
-                else {
-                    break;
-                };
-                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
-                    lost.set(page.0, true);
-                }
-            }
-        }
-        lost
-    }
-
-    /// Updates the number of pages that the scheme at `node` exposes.
-    #[inline(always)]
-    pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
-        let pages = self.exposed_at(node);
-        let this = &mut self.exposure.nodes[node.index()];
-        if pages != this.pages {
-            this.change(now, pages);
-        }
     }
 
     /// Of these pages of the root, those that cannot be read now, as far as that follows from which members respond, which
@@ -252,5 +222,35 @@ impl<S: Scheme> Nodes<S> {
             }
             _ => None,
         }
+    }
+
+    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
+    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
+        let (shape, mut lost) = (&self[NodeId::ROOT], Bits::default());
+        for &member in members {
+            let child = shape.child(Member(member));
+            let alive = self[child].alive;
+            for place in (0..scheme.capacity()).map(Page) {
+                let Some(page) =
+                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
+                else {
+                    break;
+                };
+                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
+                    lost.set(page.0, true);
+                }
+            }
+        }
+        lost
+    }
+
+    /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
+    #[must_use]
+    pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
+        let node = self.of_backend(backend);
+        let has = |node: NodeId| self[node].alive && !self.gaps.lacks(node, page.0);
+        let above = node.and_then(|node| self[node].parent).map(|(above, _)| above);
+        let through = above.filter(|&above| above != NodeId::HOST && self[above].through.is_some());
+        node.is_some_and(has) && through.is_none_or(has)
     }
 }

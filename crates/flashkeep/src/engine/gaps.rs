@@ -111,18 +111,8 @@ impl Gaps {
 }
 
 impl<S: Scheme> Nodes<S> {
-    /// Recovery found contents of a root's page that are not those of a write. If the page had been written although a
-    /// part of it was lost, it is lost again.
-    pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
-        let poisoned = self.gaps.poisoned.has(page.0);
-        if poisoned {
-            self.gaps.set(NodeId::ROOT, page.0, true);
-        }
-        poisoned
-    }
-
-    /// The same for a scheme that knows which pages are no known zeros, and whose copies have equal addresses, as long as
-    /// members have all of their pages or have been replaced; false if that is not so.
+    /// Clears the record of known zeros for a scheme that knows which pages are none, and whose copies have equal addresses,
+    /// as long as members have all of their pages or have been replaced; false if that is not so.
     fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
         let children = self[node].children.clone();
         let Some(scheme) = self.scheme(node) else { return false };
@@ -144,6 +134,16 @@ impl<S: Scheme> Nodes<S> {
             unused.iter().for_each(|run| self.gaps.set_run(child, run.clone(), false));
         }
         true
+    }
+
+    /// Recovery found contents of a root's page that are not those of a write. If the page had been written although a
+    /// part of it was lost, it is lost again.
+    pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
+        let poisoned = self.gaps.poisoned.has(page.0);
+        if poisoned {
+            self.gaps.set(NodeId::ROOT, page.0, true);
+        }
+        poisoned
     }
 
     /// The pages that a node has lost, in its own numbers.

@@ -6,8 +6,7 @@ use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenReque
 use super::contents::Contents;
 use super::nodes::Nodes;
 use super::plan::Tell;
-use super::ports::PortRequest;
-use super::ports::Ports;
+use super::ports::{PortRequest, Ports};
 use super::requests::CompletionCounter;
 use super::running::RunningPlan;
 use super::scheme::Scheme;
@@ -341,15 +340,31 @@ impl<S: Scheme> Nodes<S> {
 }
 
 impl<C: Contents> WorkInProgress<C> {
-    /// A request that was opened begins now.
+    /// A command that has waited at a node continues now.
     #[inline]
-    pub fn begin_request(&mut self, request: OpenRequest, now: SimTime) {
-        self.latencies.begin(request.owner, now);
+    pub(super) fn note_wait<S: Scheme>(
+        &mut self,
+        node: NodeId,
+        token: CompletionToken,
+        waited: Option<&Waited>,
+        now: SimTime,
+        nodes: &Nodes<S>,
+    ) {
+        if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
+            let room = if waited.room > Span::ZERO { nodes.waits_for(node) } else { Part::Lock };
+            self.latencies.note_wait(token, waited, room, now);
+        }
     }
 
     /// Measures where the time of requests goes, from now on, or does so no longer.
     pub fn break_down(&mut self, measures: bool) {
         self.latencies.set(measures);
+    }
+
+    /// A request that was opened begins now.
+    #[inline]
+    pub fn begin_request(&mut self, request: OpenRequest, now: SimTime) {
+        self.latencies.begin(request.owner, now);
     }
 
     /// Where the time of a finished request went, from its beginning until `at`, if a single operation in flash took all of
@@ -366,22 +381,6 @@ impl<C: Contents> WorkInProgress<C> {
     pub fn breakdown(&self, counter: Id<CompletionCounter>) -> Breakdown {
         let this = self.latencies.0.as_ref().and_then(|counters| counters.get(counter.index()));
         this.map_or_else(Breakdown::default, |this| this.at(self.counters[counter].acknowledged))
-    }
-
-    /// A command that has waited at a node continues now.
-    #[inline]
-    pub(super) fn note_wait<S: Scheme>(
-        &mut self,
-        node: NodeId,
-        token: CompletionToken,
-        waited: Option<&Waited>,
-        now: SimTime,
-        nodes: &Nodes<S>,
-    ) {
-        if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
-            let room = if waited.room > Span::ZERO { nodes.waits_for(node) } else { Part::Lock };
-            self.latencies.note_wait(token, waited, room, now);
-        }
     }
 
     /// Where the time of a port request went, until `end`: a write to a full cache waits for an eviction.

@@ -23,6 +23,20 @@ impl<S: Scheme> Nodes<S> {
         self.intact_contents_below(NodeId::ROOT, page, contents, ports)
     }
 
+    pub(super) fn intact_contents_below<C: Contents>(
+        &self,
+        node: NodeId,
+        page: Page,
+        contents: &impl Fn(BackendId, Page) -> Option<C>,
+        ports: &Ports<C>,
+    ) -> Option<C> {
+        if !self[node].alive || self.gaps.lacks(node, page.0) {
+            return None;
+        }
+        let preserved = self[node].port.and_then(|at| ports.preserved_page(at, page));
+        preserved.or_else(|| self.intact_contents_behind(node, page, contents, ports))
+    }
+
     /// The same below the port of a node.
     pub(super) fn intact_contents_behind<C: Contents>(
         &self,
@@ -55,19 +69,5 @@ impl<S: Scheme> Nodes<S> {
             return Some(C::default());
         }
         if is_sum { sum } else { first }
-    }
-
-    pub(super) fn intact_contents_below<C: Contents>(
-        &self,
-        node: NodeId,
-        page: Page,
-        contents: &impl Fn(BackendId, Page) -> Option<C>,
-        ports: &Ports<C>,
-    ) -> Option<C> {
-        if !self[node].alive || self.gaps.lacks(node, page.0) {
-            return None;
-        }
-        let preserved = self[node].port.and_then(|at| ports.preserved_page(at, page));
-        preserved.or_else(|| self.intact_contents_behind(node, page, contents, ports))
     }
 }

@@ -35,6 +35,30 @@ impl<C: Contents> WorkInProgress<C> {
         }
     }
 
+    /// Marks the request that waits for a page, if there is one: it may read contents written since it was submitted.
+    pub(super) fn allow_newer(&mut self, token: CompletionToken, ports: &Ports<C>) {
+        let mut owner = token.owner;
+        while owner.is_some() {
+            let counter = &mut self.counters[owner];
+            counter.may_be_newer = true;
+            owner = if counter.running.is_some() {
+                let running = &self.running_plans[counter.running];
+                if running.is_told() { Id::NONE } else { running.caller.owner }
+            } else {
+                ports.caller(counter.request)
+            };
+        }
+    }
+
+    /// Whether the node, or one above it, is now recorded to lack a page that a repair reconstructed: the pages below
+    /// may have been overwritten with wrong contents meanwhile. Reads of the node's own plans, which change the page,
+    /// are not affected.
+    pub(super) fn is_repaired_in_vain<S: Scheme>(&self, id: Id<RunningPlan>, nodes: &Nodes<S>) -> bool {
+        let running = &self.running_plans[id];
+        let Some(wanted) = running.wanted() else { return false };
+        self.is_missing_above(running.node, self.counters[running.caller.owner].running, wanted, nodes)
+    }
+
     /// Whether a node, or one above it, is recorded to lack the page that a read wants, which no plan of the node's own asks
     /// for that changes the page.
     pub(super) fn is_missing_above<S: Scheme>(
@@ -63,30 +87,6 @@ impl<C: Contents> WorkInProgress<C> {
             }
         }
         false
-    }
-
-    /// Whether the node, or one above it, is now recorded to lack a page that a repair reconstructed: the pages below
-    /// may have been overwritten with wrong contents meanwhile. Reads of the node's own plans, which change the page,
-    /// are not affected.
-    pub(super) fn is_repaired_in_vain<S: Scheme>(&self, id: Id<RunningPlan>, nodes: &Nodes<S>) -> bool {
-        let running = &self.running_plans[id];
-        let Some(wanted) = running.wanted() else { return false };
-        self.is_missing_above(running.node, self.counters[running.caller.owner].running, wanted, nodes)
-    }
-
-    /// Marks the request that waits for a page, if there is one: it may read contents written since it was submitted.
-    pub(super) fn allow_newer(&mut self, token: CompletionToken, ports: &Ports<C>) {
-        let mut owner = token.owner;
-        while owner.is_some() {
-            let counter = &mut self.counters[owner];
-            counter.may_be_newer = true;
-            owner = if counter.running.is_some() {
-                let running = &self.running_plans[counter.running];
-                if running.is_told() { Id::NONE } else { running.caller.owner }
-            } else {
-                ports.caller(counter.request)
-            };
-        }
     }
 
     /// The page is unrecoverable. Commands that wait for it continue without it.

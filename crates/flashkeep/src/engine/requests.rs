@@ -7,8 +7,7 @@ use super::executor::Engine;
 use super::latency::Waited;
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Member, Release, Step};
-use super::ports::Ports;
-use super::ports::{PortId, PortRequest};
+use super::ports::{PortId, PortRequest, Ports};
 use super::running::{RunningPlan, Start};
 use super::schedule::Schedule;
 use super::scheme::Scheme;
@@ -78,7 +77,7 @@ impl CompletionCounter {
 pub struct Finished {
     /// The number that the caller gave the request.
     pub tag: u32,
-    /// Its completion counter: the caller can take its contents until [`Engine::forget`].
+    /// Its completion counter: the caller can take its contents until [`WorkInProgress::forget`].
     pub counter: Id<CompletionCounter>,
     /// When it is acknowledged; may lie ahead.
     pub acknowledged: SimTime,
@@ -96,30 +95,6 @@ pub struct Finished {
 }
 
 impl<C: Contents> WorkInProgress<C> {
-    /// The counter waits for this many more pages.
-    #[inline]
-    pub(super) fn account(&mut self, token: CompletionToken, pages: u32) {
-        let counter = &mut self.counters[token.owner];
-        counter.undurable += pages;
-        if counter.tracked {
-            self.track(token, pages as i32);
-        } else {
-            counter.unacknowledged += pages;
-        }
-    }
-
-    /// Reverts [`Engine::account`] for a command that waited, which is about to be counted again.
-    #[inline]
-    pub(super) fn unaccount(&mut self, token: CompletionToken, pages: u32) {
-        let counter = &mut self.counters[token.owner];
-        counter.undurable -= pages;
-        if counter.tracked {
-            self.track(token, -(pages as i32));
-        } else {
-            counter.unacknowledged -= pages;
-        }
-    }
-
     /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
     pub fn forget(&mut self, counter: Id<CompletionCounter>) {
@@ -137,6 +112,13 @@ impl<C: Contents> WorkInProgress<C> {
         self.buffers.of(owner)
     }
 
+    /// The contents that the host's cache has of a page that is read below it, minus those expected there; the default
+    /// if it has none.
+    #[must_use]
+    pub fn cached_difference(&self, owner: Id<CompletionCounter>, place: u32) -> C {
+        self.buffers.difference(owner, place)
+    }
+
     /// Adds pages with these contents to an open request; returns the place of the first. If contents are not kept,
     /// places do not matter.
     #[inline]
@@ -148,17 +130,34 @@ impl<C: Contents> WorkInProgress<C> {
         }
     }
 
-    /// The contents that the host's cache has of a page that is read below it, minus those expected there; the default
-    /// if it has none.
-    #[must_use]
-    pub fn cached_difference(&self, owner: Id<CompletionCounter>, place: u32) -> C {
-        self.buffers.difference(owner, place)
-    }
-
-    /// The requests that were acknowledged since the last call; the caller calls [`Engine::forget`] for each when it
+    /// The requests that were acknowledged since the last call; the caller calls [`WorkInProgress::forget`] for each when it
     /// has taken its pages.
     pub fn finished(&mut self) -> &mut Vec<Finished> {
         &mut self.finished
+    }
+
+    /// The counter waits for this many more pages.
+    #[inline]
+    pub(super) fn account(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable += pages;
+        if counter.tracked {
+            self.track(token, pages as i32);
+        } else {
+            counter.unacknowledged += pages;
+        }
+    }
+
+    /// Reverts [`WorkInProgress::account`] for a command that waited, which is about to be counted again.
+    #[inline]
+    pub(super) fn unaccount(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable -= pages;
+        if counter.tracked {
+            self.track(token, -(pages as i32));
+        } else {
+            counter.unacknowledged -= pages;
+        }
     }
 
     /// Counts completed pages of a request, which is finished when the last one is acknowledged.
@@ -179,6 +178,27 @@ impl<C: Contents> WorkInProgress<C> {
             self.finish_request(owner, ports, schedule);
         } else if counter.undurable == 0 && counter.told {
             self.note_durable(owner, ports, schedule);
+        }
+    }
+
+    /// All pages of a request that is acknowledged are durable, perhaps at an instant that lies ahead.
+    fn note_durable(&mut self, owner: Id<CompletionCounter>, ports: &mut Ports<C>, schedule: &mut Schedule) {
+        let CompletionCounter { durable, forgotten, request, .. } = self.counters[owner];
+        if request.is_some() {
+            if forgotten {
+                ports.end(request);
+            }
+            return;
+        }
+        ports.note_settled_host(durable);
+        if !self.fences.is_empty() {
+            self.lift_fences(owner, ports, schedule);
+        }
+        if forgotten {
+            self.counters.release(owner);
+        } else if let Some(finished) = self.finished.iter_mut().find(|finished| finished.counter == owner) {
+            // Its caller has not looked at it yet.
+            finished.durable = Some(durable);
         }
     }
 
@@ -213,27 +233,6 @@ impl<C: Contents> WorkInProgress<C> {
             may_be_newer,
         });
         schedule.foreground_done(acknowledged);
-    }
-
-    /// All pages of a request that is acknowledged are durable, perhaps at an instant that lies ahead.
-    fn note_durable(&mut self, owner: Id<CompletionCounter>, ports: &mut Ports<C>, schedule: &mut Schedule) {
-        let CompletionCounter { durable, forgotten, request, .. } = self.counters[owner];
-        if request.is_some() {
-            if forgotten {
-                ports.end(request);
-            }
-            return;
-        }
-        ports.note_settled_host(durable);
-        if !self.fences.is_empty() {
-            self.lift_fences(owner, ports, schedule);
-        }
-        if forgotten {
-            self.counters.release(owner);
-        } else if let Some(finished) = self.finished.iter_mut().find(|finished| finished.counter == owner) {
-            // Its caller has not looked at it yet.
-            finished.durable = Some(durable);
-        }
     }
 }
 

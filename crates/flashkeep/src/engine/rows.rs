@@ -10,6 +10,15 @@ use super::tree::NodeId;
 use std::ops::Range;
 
 impl<S: Scheme> Nodes<S> {
+    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
+    #[must_use]
+    pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
+        if C::KEEP || self.has_faults {
+            return None;
+        }
+        self.row_of(NodeId::ROOT, backends)
+    }
+
     /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
     fn row_of<C: Contents>(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
         let shape = &self[node];
@@ -27,15 +36,6 @@ impl<S: Scheme> Nodes<S> {
             let pages = row.pages.checked_mul(rows)?;
             Some(MemberRow { pages, each: row.each * rows, reads: row.reads || of_member.reads })
         })
-    }
-
-    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
-    #[must_use]
-    pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || self.has_faults {
-            return None;
-        }
-        self.row_of(NodeId::ROOT, backends)
     }
 
     fn create_rows_of<C: Contents, L: Backends<C>>(

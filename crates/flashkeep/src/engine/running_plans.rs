@@ -15,8 +15,7 @@ use super::ports::Ports;
 use super::repair::FailedPage;
 use super::requests::CompletionCounter;
 use super::running::{Addition, PlanPhase, RunningPlan, Start, StripeHold, addition};
-use super::schedule::Due;
-use super::schedule::Schedule;
+use super::schedule::{Due, Schedule};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use super::view::View;
@@ -24,6 +23,22 @@ use super::work::WorkInProgress;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> WorkInProgress<C> {
+    /// The node of a plan's member.
+    pub(super) fn target<S: Scheme>(
+        &self,
+        id: Id<RunningPlan>,
+        member: Member,
+        nodes: &Nodes<S>,
+        ports: &Ports<C>,
+    ) -> NodeId {
+        let running = &self.running_plans[id];
+        if running.node == NodeId::HOST {
+            ports.node_of(running.port())
+        } else {
+            nodes[running.node].child(member)
+        }
+    }
+
     /// A plan whose steps are tracked waits for this many more pages (or fewer, where they are about to be counted
     /// again).
     #[inline(never)]
@@ -37,15 +52,6 @@ impl<C: Contents> WorkInProgress<C> {
         count(&mut running.progress[at].left);
         if !running.steps[at].later {
             count(&mut counter.unacknowledged);
-        }
-    }
-
-    fn bury(&mut self, id: Id<RunningPlan>) {
-        let running = &self.running_plans[id];
-        if running.phase == PlanPhase::Over && running.due == 0 {
-            self.counters.release(running.counter);
-            self.hedges.end(running.race);
-            self.running_plans.release(id);
         }
     }
 
@@ -63,28 +69,21 @@ impl<C: Contents> WorkInProgress<C> {
         }
     }
 
-    /// The node of a plan's member.
-    pub(super) fn target<S: Scheme>(
-        &self,
-        id: Id<RunningPlan>,
-        member: Member,
-        nodes: &Nodes<S>,
-        ports: &Ports<C>,
-    ) -> NodeId {
-        let running = &self.running_plans[id];
-        if running.node == NodeId::HOST {
-            ports.node_of(running.port())
-        } else {
-            nodes[running.node].child(member)
-        }
-    }
-
     /// Whether the `n`th page that a read returns to its caller was lost on the way.
     fn is_lost_to_caller<S: Scheme>(&self, id: Id<RunningPlan>, n: u16, nodes: &Nodes<S>) -> bool {
         let running = &self.running_plans[id];
         let Some(place) = running.source(running.steps.len(), n) else { return false };
         running.lost[..running.lost_told].contains(&place)
             || self.is_spoiled(id, running.step_of(place), place, nodes)
+    }
+
+    fn bury(&mut self, id: Id<RunningPlan>) {
+        let running = &self.running_plans[id];
+        if running.phase == PlanPhase::Over && running.due == 0 {
+            self.counters.release(running.counter);
+            self.hedges.end(running.race);
+            self.running_plans.release(id);
+        }
     }
 
     /// Schedules the continuation of a running plan at `when`; false if that is now.

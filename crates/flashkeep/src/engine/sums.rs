@@ -366,6 +366,30 @@ impl<C: Contents> WorkInProgress<C> {
         all
     }
 
+    /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
+    pub(super) fn count_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, shared: bool, nodes: &Nodes<S>) {
+        let code = nodes.code(self.running_plans[id].node);
+        let running = &mut self.running_plans[id];
+        running.sums.code = code;
+        let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
+        running.sums.count = if shared { own.max(code.parities()) } else { own };
+    }
+
+    /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
+    #[cold]
+    pub(super) fn note_lacking_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, nodes: &Nodes<S>) {
+        let running = &self.running_plans[id];
+        let Some(key) = running.sums.keep.filter(|_| running.next == running.steps.len()) else { return };
+        let last = running.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
+        let lacks = self.lacks_in_row(id, last, Role::P, nodes);
+        let of = (running.node, key);
+        if lacks {
+            self.buffers.lacking.insert(of);
+        } else {
+            self.buffers.lacking.remove(&of);
+        }
+    }
+
     /// Whether pages needed for a place are lost.
     pub(super) fn is_spoiled<S: Scheme>(
         &self,
@@ -400,30 +424,6 @@ impl<C: Contents> WorkInProgress<C> {
                     _ => false,
                 }
         })
-    }
-
-    /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
-    pub(super) fn count_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, shared: bool, nodes: &Nodes<S>) {
-        let code = nodes.code(self.running_plans[id].node);
-        let running = &mut self.running_plans[id];
-        running.sums.code = code;
-        let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
-        running.sums.count = if shared { own.max(code.parities()) } else { own };
-    }
-
-    /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
-    #[cold]
-    pub(super) fn note_lacking_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, nodes: &Nodes<S>) {
-        let running = &self.running_plans[id];
-        let Some(key) = running.sums.keep.filter(|_| running.next == running.steps.len()) else { return };
-        let last = running.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
-        let lacks = self.lacks_in_row(id, last, Role::P, nodes);
-        let of = (running.node, key);
-        if lacks {
-            self.buffers.lacking.insert(of);
-        } else {
-            self.buffers.lacking.remove(&of);
-        }
     }
 }
 

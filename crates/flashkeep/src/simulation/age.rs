@@ -95,34 +95,24 @@ struct AgedParts {
     logs: Vec<NodeId>,
 }
 
+/// Valid pages are left that no page may fill.
+fn no_place(resolved: &Resolved, left: u64) -> Stop {
+    Stop::Error(Error::Drive(DriveError {
+        path: resolved.path.clone(),
+        line: None,
+        field: Some("ageing.valid_ratio".into()),
+        message: format!(
+            "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
+             and that may be placed there; set a lower ratio",
+            resolved.valid_ratio()
+        ),
+    }))
+}
+
 /// The number of pages that conditioning writes with one command.
 const WRITTEN: u64 = 4096;
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// The only backend of a drive, if whole pages can be written to it directly.
-    pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
-        self.body.flash().and_then(|_| self.engine.tree().only_backend())
-    }
-
-    fn programs(&self) -> u64 {
-        self.body.counters().total(crate::drive::OpKind::Program)
-    }
-
-    /// The number of valid slots that are left.
-    fn slots(&self, logs: &[NodeId]) -> u64 {
-        let of_log =
-            |&node: &NodeId| self.engine.tree().scheme(node).and_then(Any::log).map_or(0, StripeLog::slots);
-        self.body.slots() + logs.iter().map(of_log).sum::<u64>()
-    }
-
-    /// Whether the remaining valid slots can take these pages.
-    fn fits(&self, first: u64, count: u32, logs: &[NodeId]) -> bool {
-        let mut places =
-            (first..first + u64::from(count)).flat_map(|page| self.engine.tree().places(Page(page)));
-        places.all(|(backend, page)| self.body.has_slot(backend, page))
-            && (logs.is_empty() || (first..first + u64::from(count)).all(|page| self.fits_logs(page)))
-    }
-
     /// Tells drives and logs what they are aged to.
     fn begin_ageing(&mut self, existing: Existing, seed: u64, resolved: &Resolved) -> AgedParts {
         let mut parts = AgedParts::default();
@@ -171,13 +161,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         1
     }
 
-    /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
-    /// that before it writes or reads them.
-    pub(super) fn fast_path_of_writes(&self, resolved: &Resolved) -> Option<BackendId> {
-        let loses_pages = resolved.error_models().next().is_some();
-        if C::KEEP || loses_pages { None } else { self.fast_path_drive() }
-    }
-
     /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go
     /// to one. The slots that are left become invalid pages.
     fn fill_as_placed(
@@ -205,6 +188,12 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         }
     }
 
+    fn end_ageing(&mut self, logs: &[NodeId], clock: &RunClock) {
+        self.body.end_ageing();
+        logs.iter().for_each(|&log| self.end_ageing_log(log, clock));
+        self.body.set_untimed(clock.untimed);
+    }
+
     /// Pages of the host fill valid places.
     fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32, clock: &RunClock) {
         if let Some(backend) = fast_path {
@@ -215,18 +204,43 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         }
     }
 
+    /// The number of valid slots that are left.
+    fn slots(&self, logs: &[NodeId]) -> u64 {
+        let of_log =
+            |&node: &NodeId| self.engine.tree().scheme(node).and_then(Any::log).map_or(0, StripeLog::slots);
+        self.body.slots() + logs.iter().map(of_log).sum::<u64>()
+    }
+
+    /// Whether the remaining valid slots can take these pages.
+    fn fits(&self, first: u64, count: u32, logs: &[NodeId]) -> bool {
+        let mut places =
+            (first..first + u64::from(count)).flat_map(|page| self.engine.tree().places(Page(page)));
+        places.all(|(backend, page)| self.body.has_slot(backend, page))
+            && (logs.is_empty() || (first..first + u64::from(count)).all(|page| self.fits_logs(page)))
+    }
+
+    /// The only backend of a drive, if whole pages can be written to it directly.
+    pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
+        self.body.flash().and_then(|_| self.engine.tree().only_backend())
+    }
+
+    /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
+    /// that before it writes or reads them.
+    pub(super) fn fast_path_of_writes(&self, resolved: &Resolved) -> Option<BackendId> {
+        let loses_pages = resolved.error_models().next().is_some();
+        if C::KEEP || loses_pages { None } else { self.fast_path_drive() }
+    }
+
+    fn programs(&self) -> u64 {
+        self.body.counters().total(crate::drive::OpKind::Program)
+    }
+
     /// Writes a run of whole pages past the DRAM.
     fn write_run(&mut self, first: u64, count: u32, clock: &RunClock) {
         let request = self.engine.open(u32::MAX, 0);
         let now = clock.now;
         self.access(now, request, &mut Vec::new()).write_run(first, count);
         self.end_preparation(request, clock);
-    }
-
-    fn end_ageing(&mut self, logs: &[NodeId], clock: &RunClock) {
-        self.body.end_ageing();
-        logs.iter().for_each(|&log| self.end_ageing_log(log, clock));
-        self.body.set_untimed(clock.untimed);
     }
 }
 
@@ -241,96 +255,79 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.begin_ageing(start.existing, seed, self.resolved);
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
-        self.device.body.set_untimed(true);
-        let grain =
-            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let unit = if self.resolved.scheme().data_members.is_none() {
-            self.device.row_of_copies(self.resolved)
+        let (device, resolved, clock) = (&mut self.device, self.resolved, &self.clock);
+        device.body.set_untimed(true);
+        let grain = device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let unit = if resolved.scheme().data_members.is_none() {
+            device.row_of_copies(resolved)
         } else if grain == u32::MAX {
             1
         } else {
             grain
         };
         if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
-            self.device.age_blocks(
+            device.age_blocks(
                 &blocks,
                 |units| scattered(units, seed).collect(),
                 &read,
                 seed,
-                self.resolved,
-                &self.clock,
+                resolved,
+                clock,
             );
         }
-        let in_rows = steady && start.existing == Existing::All && !self.device.port().holds_pages();
-        let row = if in_rows { self.device.engine.tree().row(&self.device.body) } else { None };
+        let in_rows = steady && start.existing == Existing::All && !device.port().holds_pages();
+        let row = if in_rows { device.engine.tree().row(&device.body) } else { None };
         if row.is_some() {
             // All pages have their places already.
-            self.device.create_missing(row, &self.clock);
-            self.device.end_ageing(&logs, &self.clock);
+            device.create_missing(row, clock);
+            device.end_ageing(&logs, clock);
             return Ok(());
         }
-        if self.resolved.is_array() && !self.resolved.knows_places() {
-            self.device.fill_as_placed(&read, start.existing, seed, &logs, &self.clock);
-            self.device.end_ageing(&logs, &self.clock);
+        if resolved.is_array() && !resolved.knows_places() {
+            device.fill_as_placed(&read, start.existing, seed, &logs, clock);
+            device.end_ageing(&logs, clock);
             return Ok(());
         }
-        let units = (self.device.port().pages().len() / u64::from(unit)) as u32;
-        let fast_path = if C::KEEP { None } else { self.device.fast_path_drive() };
+        let units = (device.port().pages().len() / u64::from(unit)) as u32;
+        let fast_path = if C::KEEP { None } else { device.fast_path_drive() };
         // Within a drive one page of a stripe that has a page of each member represents all.
-        let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
-        let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
+        let asked = if resolved.is_array() || !resolved.has_stripes_of_all() { unit } else { 1 };
+        let bound = resolved.is_array() || resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
             for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
-                if self.device.slots(&logs) == 0 {
+                if device.slots(&logs) == 0 {
                     break;
                 }
-                if !bound || self.device.fits(first, asked, &logs) {
-                    self.device.fill_slot(fast_path, first, unit, &self.clock);
+                if !bound || device.fits(first, asked, &logs) {
+                    device.fill_slot(fast_path, first, unit, clock);
                 }
             }
-            if steady && self.device.slots(&logs) > 0 {
-                self.device.create_missing(None, &self.clock);
+            if steady && device.slots(&logs) > 0 {
+                device.create_missing(None, clock);
             }
-            self.device.end_ageing(&logs, &self.clock);
+            device.end_ageing(&logs, clock);
             return Ok(());
         }
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
-        while self.device.slots(&logs) > 0 {
+        while device.slots(&logs) > 0 {
             patience -= 1;
             if patience == 0 || units == 0 {
                 // Places that no page may go to become invalid.
-                if bound
-                    && !(0..units).any(|at| self.device.fits(u64::from(at) * u64::from(unit), asked, &logs))
-                {
+                if bound && !(0..units).any(|at| device.fits(u64::from(at) * u64::from(unit), asked, &logs)) {
                     break;
                 }
-                return Err(self.no_place(self.device.slots(&logs)));
+                return Err(no_place(resolved, device.slots(&logs)));
             }
             let first = random.below(u64::from(units)) * u64::from(unit);
-            let taken = |page: u64| self.device.port().pages().sectors(page) != 0 || read.has(page);
-            if (first..first + u64::from(unit)).any(taken)
-                || (bound && !self.device.fits(first, asked, &logs))
-            {
+            let taken = |page: u64| device.port().pages().sectors(page) != 0 || read.has(page);
+            if (first..first + u64::from(unit)).any(taken) || (bound && !device.fits(first, asked, &logs)) {
                 continue;
             }
-            self.device.fill_slot(fast_path, first, unit, &self.clock);
+            device.fill_slot(fast_path, first, unit, clock);
         }
-        self.device.end_ageing(&logs, &self.clock);
+        device.end_ageing(&logs, clock);
         Ok(())
-    }
-
-    fn no_place(&self, left: u64) -> Stop {
-        Stop::Error(Error::Drive(DriveError {
-            path: self.resolved.path.clone(),
-            line: None,
-            field: Some("ageing.valid_ratio".into()),
-            message: format!(
-                "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
-                 and that may be placed there; set a lower ratio",
-                self.resolved.valid_ratio()
-            ),
-        }))
     }
 
     /// The pages that the workload reads.

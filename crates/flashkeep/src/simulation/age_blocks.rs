@@ -27,37 +27,6 @@ impl AgedBlocks {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// Pages of the host that lie in one page of every member: a stripe's data, where there are stripes.
-    fn pages_of_a_row(&self, resolved: &Resolved) -> u32 {
-        let grain = self.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let has_stripes = resolved.scheme().data_members.is_some() && grain < u32::MAX;
-        if has_stripes { grain } else { 1 }
-    }
-
-    /// Writes or trims pages that the host does not know of.
-    fn leave_nothing(&mut self, verb: Verb, first: u32, count: u32, clock: &RunClock) {
-        let request = self.engine.open(u32::MAX, count);
-        let command = Command { flags: Flags::BEFORE, ..Command::new(verb, Page::of(first), count as u16) };
-        let Device { engine, body, .. } = self;
-        engine.submit(body, clock.now, command, request.pages());
-        self.end_preparation(request, clock);
-    }
-
-    /// One logical block of every member.
-    fn age_block(&mut self, first: u32, row: u32, block: Aged, valid: &Bits, read: &Bits, clock: &RunClock) {
-        let mut outdated = Vec::new();
-        for at in 0..block.written {
-            let pages = first + at * row..first + (at + 1) * row;
-            if valid.has(at) && !pages.clone().any(|page| read.has(page)) {
-                self.create_run(pages.start.into(), row, clock);
-            } else {
-                self.leave_nothing(Verb::Write, pages.start, row, clock);
-                outdated.push(pages.start);
-            }
-        }
-        outdated.into_iter().for_each(|first| self.leave_nothing(Verb::Trim, first, row, clock));
-    }
-
     /// Ages logical blocks, as many as the model has blocks, or all; `order` says which come first. Pages that
     /// the workload is known to `read` are not valid: they are created afterwards.
     pub(super) fn age_blocks(
@@ -82,5 +51,36 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
             });
             self.age_block(unit, row, block, &valid, read, clock);
         }
+    }
+
+    /// Pages of the host that lie in one page of every member: a stripe's data, where there are stripes.
+    fn pages_of_a_row(&self, resolved: &Resolved) -> u32 {
+        let grain = self.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let has_stripes = resolved.scheme().data_members.is_some() && grain < u32::MAX;
+        if has_stripes { grain } else { 1 }
+    }
+
+    /// One logical block of every member.
+    fn age_block(&mut self, first: u32, row: u32, block: Aged, valid: &Bits, read: &Bits, clock: &RunClock) {
+        let mut outdated = Vec::new();
+        for at in 0..block.written {
+            let pages = first + at * row..first + (at + 1) * row;
+            if valid.has(at) && !pages.clone().any(|page| read.has(page)) {
+                self.create_run(pages.start.into(), row, clock);
+            } else {
+                self.leave_nothing(Verb::Write, pages.start, row, clock);
+                outdated.push(pages.start);
+            }
+        }
+        outdated.into_iter().for_each(|first| self.leave_nothing(Verb::Trim, first, row, clock));
+    }
+
+    /// Writes or trims pages that the host does not know of.
+    fn leave_nothing(&mut self, verb: Verb, first: u32, count: u32, clock: &RunClock) {
+        let request = self.engine.open(u32::MAX, count);
+        let command = Command { flags: Flags::BEFORE, ..Command::new(verb, Page::of(first), count as u16) };
+        let Device { engine, body, .. } = self;
+        engine.submit(body, clock.now, command, request.pages());
+        self.end_preparation(request, clock);
     }
 }

@@ -31,13 +31,16 @@ impl<C: Contents> Host<C> {
         }
     }
 
-    /// The next instant at which a request arrives or is admitted.
-    #[inline(never)]
-    pub(super) fn next_arrived(&self, next: Option<Request>, clock: &RunClock) -> SimTime {
-        let waits = self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        let admission = if waits { self.window.room_at(clock.now) } else { SimTime::NEVER };
-        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(clock.now));
-        admission.min(arrival)
+    /// Whether the caller of the run is asked now whether it should continue.
+    #[inline(always)]
+    fn looks_now(&self, failures: &Failures) -> bool {
+        (self.admitted + failures.write_gate.refused).is_multiple_of(LOOK)
+    }
+
+    /// Whether requests of the host have not ended.
+    pub(super) fn has_requests(&self, failures: &Failures) -> bool {
+        let ended = failures.durability.as_ref().map_or(0, |durability| durability.ended());
+        self.in_flight.live() > ended
     }
 
     /// When the next request of a flow is admitted.
@@ -48,29 +51,17 @@ impl<C: Contents> Host<C> {
         flows.next_at(clock.now, room)
     }
 
-    /// Whether requests of the host have not ended.
-    pub(super) fn has_requests(&self, failures: &Failures) -> bool {
-        let ended = failures.durability.as_ref().map_or(0, |durability| durability.ended());
-        self.in_flight.live() > ended
-    }
-
-    /// Whether the caller of the run is asked now whether it should continue.
-    #[inline(always)]
-    fn looks_now(&self, failures: &Failures) -> bool {
-        (self.admitted + failures.write_gate.refused).is_multiple_of(LOOK)
+    /// The next instant at which a request arrives or is admitted.
+    #[inline(never)]
+    pub(super) fn next_arrived(&self, next: Option<Request>, clock: &RunClock) -> SimTime {
+        let waits = self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
+        let admission = if waits { self.window.room_at(clock.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(clock.now));
+        admission.min(arrival)
     }
 }
 
 impl RunClock {
-    fn report<C: Contents>(
-        &self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-        host: &Host<C>,
-    ) -> ControlFlow<Halt> {
-        progress(Progress { requests: host.admitted, share, simulated_ns: self.now.0 })
-    }
-
     /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
     pub(super) fn goes_on<C: Contents>(
         &mut self,
@@ -99,6 +90,15 @@ impl RunClock {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
         }
+    }
+
+    fn report<C: Contents>(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> ControlFlow<Halt> {
+        progress(Progress { requests: host.admitted, share, simulated_ns: self.now.0 })
     }
 }
 

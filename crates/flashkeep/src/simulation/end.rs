@@ -28,26 +28,6 @@ pub(super) struct CountedRun {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// Sector hits and misses of a member's DRAM.
-    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
-        let engine = &self.engine;
-        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
-    }
-
-    /// The same for all devices.
-    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
-        self.placements.iter().map(|placement| self.hits_of(placement)).collect()
-    }
-
-    /// The counts of all members' maps; none if the backends have page maps.
-    pub(super) fn mapping_counts(&self) -> Option<Counts> {
-        let maps = self.engine.tree().schemes().filter_map(|scheme| match scheme {
-            Any::Mapped(map) => Some(map.counts()),
-            _ => None,
-        });
-        maps.reduce(|all, one| all.with(one, |all, one| all + one))
-    }
-
     /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
     /// correction may have failed unseen.
     fn unreadable_pages(&self) -> Option<Bits> {
@@ -60,6 +40,26 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         let mut pages = port.pages().existing().clone();
         port.cached_pages().for_each(|page| _ = pages.set(page, false));
         engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
+    }
+
+    /// The counts of all members' maps; none if the backends have page maps.
+    pub(super) fn mapping_counts(&self) -> Option<Counts> {
+        let maps = self.engine.tree().schemes().filter_map(|scheme| match scheme {
+            Any::Mapped(map) => Some(map.counts()),
+            _ => None,
+        });
+        maps.reduce(|all, one| all.with(one, |all, one| all + one))
+    }
+
+    /// Sector hits and misses of a member's DRAM.
+    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
+        let engine = &self.engine;
+        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
+    }
+
+    /// The same for all devices.
+    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
+        self.placements.iter().map(|placement| self.hits_of(placement)).collect()
     }
 }
 

@@ -155,8 +155,24 @@ impl FaultEvents {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
+    fn is_worn(&self, event: &Event) -> bool {
+        if event.what == What::Whole {
+            let mut devices =
+                (0..).zip(&self.placements).filter(|(_, placement)| placement.path.starts_with(&event.path));
+            return devices
+                .any(|(device, _)| self.body.drive(device).is_some_and(|drive| drive.life().has_ended()));
+        }
+        let worn = |(device, fault)| self.body.drive(device).is_some_and(|drive| drive.is_worn(fault));
+        self.faults(event, false).into_iter().all(worn)
+    }
+
     fn backends(&self) -> impl Iterator<Item = BackendId> + use<C, H> {
         (0..self.backend_count).map(BackendId)
+    }
+
+    /// The node of the whole member that an event concerns.
+    fn subtree(&self, event: &Event) -> Option<NodeId> {
+        if event.what == What::Whole { self.engine.tree().descendant(&event.path) } else { None }
     }
 
     /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
@@ -212,22 +228,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         }
     }
 
-    fn is_worn(&self, event: &Event) -> bool {
-        if event.what == What::Whole {
-            let mut devices =
-                (0..).zip(&self.placements).filter(|(_, placement)| placement.path.starts_with(&event.path));
-            return devices
-                .any(|(device, _)| self.body.drive(device).is_some_and(|drive| drive.life().has_ended()));
-        }
-        let worn = |(device, fault)| self.body.drive(device).is_some_and(|drive| drive.is_worn(fault));
-        self.faults(event, false).into_iter().all(worn)
-    }
-
-    /// The node of the whole member that an event concerns.
-    fn subtree(&self, event: &Event) -> Option<NodeId> {
-        if event.what == What::Whole { self.engine.tree().descendant(&event.path) } else { None }
-    }
-
     /// The present counters.
     pub(super) fn tally(&mut self, resolved: &Resolved, clock: &RunClock) -> Tally {
         self.tally_until(clock.now, resolved, clock)
@@ -250,6 +250,20 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
 }
 
 impl RunAccounts {
+    /// A phase begins, with an event or by itself; logs show it.
+    pub(super) fn begin_phase<C: Contents, H: Body<C>>(
+        &mut self,
+        name: &'static str,
+        event: Option<&str>,
+        now: SimTime,
+        tally: Tally,
+        device: &mut Device<C, H>,
+        job: &Job,
+    ) {
+        self.phases.begin(name, event, now, tally);
+        self.mark_phase(event, now, device, job);
+    }
+
     /// Logs show the phase that has begun.
     pub(super) fn mark_phase<C: Contents, H: Body<C>>(
         &mut self,
@@ -263,20 +277,6 @@ impl RunAccounts {
             let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
             device.body.tell_mark(now, &text);
         }
-    }
-
-    /// A phase begins, with an event or by itself; logs show it.
-    pub(super) fn begin_phase<C: Contents, H: Body<C>>(
-        &mut self,
-        name: &'static str,
-        event: Option<&str>,
-        now: SimTime,
-        tally: Tally,
-        device: &mut Device<C, H>,
-        job: &Job,
-    ) {
-        self.phases.begin(name, event, now, tally);
-        self.mark_phase(event, now, device, job);
     }
 }
 

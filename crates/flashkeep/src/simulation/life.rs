@@ -82,7 +82,7 @@ impl RunAccounts {
         worn > drive.survives().0
     }
 
-    /// The same for an array: which members reached their end of life, and when.
+    /// Which members of an array reached their end of life, and when.
     fn obituaries<C: Contents, H: Body<C>>(&self, device: &Device<C, H>, failures: &Failures) -> String {
         let ends = device.placements.iter().zip(&self.ends);
         let mut ends: Vec<_> =

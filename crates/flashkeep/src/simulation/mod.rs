@@ -392,16 +392,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         self.engine.ports().host_link().map_or(SimTime::NEVER, Link::next_at)
     }
 
-    /// The flash of a lone drive; the caller has checked that it is one.
-    fn flash_mut(&mut self) -> &mut Drive<C> {
-        self.body.flash_mut().expect("a drive, as was checked")
-    }
-
-    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
-    fn work(&self) -> Option<&OperationTimes> {
-        self.body.flash().and_then(Drive::work)
-    }
-
     /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
     /// devices.
     fn copies(&self, page: Page, resolved: &Resolved) -> Vec<Option<Spot>> {
@@ -418,6 +408,16 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
             }
         };
         self.engine.tree().places(page).into_iter().map(find).collect()
+    }
+
+    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
+    fn work(&self) -> Option<&OperationTimes> {
+        self.body.flash().and_then(Drive::work)
+    }
+
+    /// The flash of a lone drive; the caller has checked that it is one.
+    fn flash_mut(&mut self) -> &mut Drive<C> {
+        self.body.flash_mut().expect("a drive, as was checked")
     }
 }
 

@@ -144,17 +144,9 @@ impl DurabilityOracle {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
-    fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
-        if self.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
-    }
-
-    /// The contents of a page that the backends have without a reconstruction.
-    pub(super) fn intact(&self, page: u64) -> Option<C> {
-        let body = &self.body;
-        let engine = &self.engine;
-        let contents = |backend, page| body.contents_of(backend, page);
-        engine.tree().intact_contents(Page(page), &contents, engine.ports())
+    /// When the host has the answer of a request that the device has done: from memory it takes its time.
+    fn answered_at(&self, finished: &Finished, host: &Host<C>) -> SimTime {
+        finished.acknowledged + self.time_in_memory(Id::new(finished.tag), host)
     }
 
     /// Whether written pages may be only in a write cache, of the device or of a member.
@@ -163,12 +155,25 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         !port.is_protected() && (port.has_cache() || self.engine.ports().has_caches())
     }
 
+    /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
+    fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
+        if self.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
+    }
+
     /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
     fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
         let mut pages = self.port().pages().existing().clone();
         durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
         self.engine.tree().exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
+    }
+
+    /// The contents of a page that the backends have without a reconstruction.
+    pub(super) fn intact(&self, page: u64) -> Option<C> {
+        let body = &self.body;
+        let engine = &self.engine;
+        let contents = |backend, page| body.contents_of(backend, page);
+        engine.tree().intact_contents(Page(page), &contents, engine.ports())
     }
 
     /// The contents of a page that its stripe reconstructs, without time; none if it is unrecoverable.
@@ -189,11 +194,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
             self.engine.work_mut().forget(finished.counter);
         }
         found
-    }
-
-    /// When the host has the answer of a request that the device has done: from memory it takes its time.
-    fn answered_at(&self, finished: &Finished, host: &Host<C>) -> SimTime {
-        finished.acknowledged + self.time_in_memory(Id::new(finished.tag), host)
     }
 }
 

@@ -10,24 +10,10 @@ use crate::host::{AddressMode, HostAccess, LateRequests, Range, SectorRange, fra
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, reach};
 use crate::schemes;
-use crate::workload::Requests;
-use crate::workload::Workload;
+use crate::workload::{Requests, Workload};
 use flashkeep_trace::{Op, Request};
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// The time of a request that the controller's memory serves alone; of others 0.
-    pub(super) fn time_in_memory(&self, id: Id<OutstandingRequest<C>>, host: &Host<C>) -> Span {
-        if host.in_flight[id].from_memory { self.body.memory_time() } else { Span::ZERO }
-    }
-
-    /// The device has done a request: the DRAM takes copies of what it has read. A write that needed a lost page may have
-    /// had no effect.
-    #[inline(never)]
-    pub(super) fn end_reads(&mut self, finished: &Finished, host: &Host<C>) {
-        let writes = host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8;
-        self.engine.end_host_reads(finished, writes);
-    }
-
     /// The members of an array are trees themselves.
     #[inline(never)]
     fn prefetch_in_array(&self, page: u64, host: &Host<C>) {
@@ -64,49 +50,22 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
             queue_full: host.window.full(),
         }
     }
+
+    /// The time of a request that the controller's memory serves alone; of others 0.
+    pub(super) fn time_in_memory(&self, id: Id<OutstandingRequest<C>>, host: &Host<C>) -> Span {
+        if host.in_flight[id].from_memory { self.body.memory_time() } else { Span::ZERO }
+    }
+
+    /// The device has done a request: the DRAM takes copies of what it has read. A write that needed a lost page may have
+    /// had no effect.
+    #[inline(never)]
+    pub(super) fn end_reads(&mut self, finished: &Finished, host: &Host<C>) {
+        let writes = host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8;
+        self.engine.end_host_reads(finished, writes);
+    }
 }
 
 impl<C: Contents> Host<C> {
-    /// Maps the located ranges to those of the array's scheme.
-    #[inline]
-    pub(super) fn interleave(&mut self) {
-        if let Some(interleave) = self.interleave {
-            interleave.spread(&mut self.ranges, &mut self.spread);
-        }
-    }
-
-    /// A partly written logical page is written as a whole.
-    #[cold]
-    pub(super) fn widen(&mut self, resolved: &Resolved) {
-        let page = resolved.page_bytes();
-        for range in &mut self.ranges {
-            let end = (range.offset + range.length).next_multiple_of(page);
-            range.offset -= range.offset % page;
-            range.length = end - range.offset;
-        }
-    }
-
-    /// The drive lacks the placement handle of a request, of a flow if there are several.
-    #[cold]
-    pub(super) fn refuse_handle(
-        &mut self,
-        request: &Request,
-        number: u64,
-        flow: Option<usize>,
-        workload: &Workload<'_>,
-        accounts: &RunAccounts,
-    ) -> Result<bool, Stop> {
-        if workload.skips_misplaced() {
-            self.misplaced += 1;
-            return Ok(false);
-        }
-        let name = match flow.and_then(|at| workload.flows.get(at)) {
-            Some(flow) => &flow.trace,
-            None => &accounts.facts.provenance.name,
-        };
-        Err(Stop::Error(workload.unknown_handle(request, number, name, self.handles)))
-    }
-
     /// Finds a request's place on the drive; false if it has none and is left out.
     #[inline]
     pub(super) fn locate(
@@ -136,6 +95,46 @@ impl<C: Contents> Host<C> {
                 let capacity = resolved.capacity_bytes();
                 Err(Stop::Error(workload.misplaced(error, number, request, name, capacity)))
             }
+        }
+    }
+
+    /// The drive lacks the placement handle of a request, of a flow if there are several.
+    #[cold]
+    pub(super) fn refuse_handle(
+        &mut self,
+        request: &Request,
+        number: u64,
+        flow: Option<usize>,
+        workload: &Workload<'_>,
+        accounts: &RunAccounts,
+    ) -> Result<bool, Stop> {
+        if workload.skips_misplaced() {
+            self.misplaced += 1;
+            return Ok(false);
+        }
+        let name = match flow.and_then(|at| workload.flows.get(at)) {
+            Some(flow) => &flow.trace,
+            None => &accounts.facts.provenance.name,
+        };
+        Err(Stop::Error(workload.unknown_handle(request, number, name, self.handles)))
+    }
+
+    /// Maps the located ranges to those of the array's scheme.
+    #[inline]
+    pub(super) fn interleave(&mut self) {
+        if let Some(interleave) = self.interleave {
+            interleave.spread(&mut self.ranges, &mut self.spread);
+        }
+    }
+
+    /// A partly written logical page is written as a whole.
+    #[cold]
+    pub(super) fn widen(&mut self, resolved: &Resolved) {
+        let page = resolved.page_bytes();
+        for range in &mut self.ranges {
+            let end = (range.offset + range.length).next_multiple_of(page);
+            range.offset -= range.offset % page;
+            range.length = end - range.offset;
         }
     }
 }

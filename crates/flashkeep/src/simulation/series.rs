@@ -33,68 +33,6 @@ fn intervals(option: &str) -> Result<SeriesIntervals, String> {
 }
 
 impl RunAccounts {
-    /// Ends the run if the series has too many intervals.
-    pub(super) fn check_series(&self, job: &Job) -> Result<(), Stop> {
-        let overflows = self.series.as_ref().is_some_and(|series| series.overflows());
-        if overflows { Err(self.too_many_intervals(job)) } else { Ok(()) }
-    }
-
-    fn too_many_intervals(&self, job: &Job) -> Stop {
-        let (option, most) = (job.series.as_deref().unwrap_or_default(), Series::MOST_ROWS);
-        Stop::Error(Error::Option(format!(
-            "--series {option}: the run has more than {most} intervals; choose longer ones, or their number: \
-             --series 200"
-        )))
-    }
-
-    /// A request of the host ends at `end`.
-    pub(super) fn add_to_series<C: Contents>(
-        &mut self,
-        id: Id<OutstandingRequest<C>>,
-        end: SimTime,
-        host: &Host<C>,
-    ) {
-        let Some(series) = &mut self.series else { return };
-        let OutstandingRequest { arrival, counted, record, .. } = host.in_flight[id];
-        series.add(&SeriesRequest { arrival, end, op: record.op, length: record.length, counted });
-    }
-
-    /// A power cut ends the requests that are under way.
-    pub(super) fn end_series_of_interrupted<C: Contents>(&mut self, at: SimTime, host: &Host<C>) {
-        let Some(series) = &mut self.series else { return };
-        for request in host.in_flight.objects() {
-            series.interrupt(request.arrival, at);
-        }
-    }
-
-    fn series_sample<C: Contents, H: Body<C>>(
-        &self,
-        device: &Device<C, H>,
-        clock: &RunClock,
-    ) -> SeriesSample {
-        let pages_written = self.statistics.pages_written;
-        SeriesSample::new(device.state(clock), &device.body.counters(), pages_written)
-    }
-
-    /// The table of a run that ended at `end`.
-    pub(super) fn end_series<C: Contents, H: Body<C>>(
-        &mut self,
-        end: SimTime,
-        job: &Job,
-        device: &Device<C, H>,
-        clock: &RunClock,
-    ) -> Result<SeriesColumns, Stop> {
-        let Some(series) = self.series.take() else { return Ok(Vec::new()) };
-        let table = series.finish(end, &self.series_sample(device, clock));
-        if table.is_empty() { Err(self.too_many_intervals(job)) } else { Ok(table) }
-    }
-
-    /// The next sample is one of the series or of the timeline.
-    pub(super) fn arm_sample(&mut self, failures: &mut Failures) {
-        let series_at = self.series.as_ref().map_or(SimTime::NEVER, |series| series.next_at());
-        failures.fault_events.sample_at(series_at.min(self.shown_at));
-    }
-
     /// Counting begins.
     pub(super) fn begin_series<C: Contents, H: Body<C>>(
         &mut self,
@@ -106,6 +44,15 @@ impl RunAccounts {
         series.begin(self.baseline.at, self.series_sample(device, clock));
         self.series = Some(series);
         self.arm_sample(failures);
+    }
+
+    fn series_sample<C: Contents, H: Body<C>>(
+        &self,
+        device: &Device<C, H>,
+        clock: &RunClock,
+    ) -> SeriesSample {
+        let pages_written = self.statistics.pages_written;
+        SeriesSample::new(device.state(clock), &device.body.counters(), pages_written)
     }
 
     /// An interval of the series ends, and those that end before `until`, when something happens next; or the timeline
@@ -129,5 +76,58 @@ impl RunAccounts {
             self.show_state(at, until, device, clock);
         }
         self.arm_sample(failures);
+    }
+
+    /// The next sample is one of the series or of the timeline.
+    pub(super) fn arm_sample(&mut self, failures: &mut Failures) {
+        let series_at = self.series.as_ref().map_or(SimTime::NEVER, |series| series.next_at());
+        failures.fault_events.sample_at(series_at.min(self.shown_at));
+    }
+
+    /// A request of the host ends at `end`.
+    pub(super) fn add_to_series<C: Contents>(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        end: SimTime,
+        host: &Host<C>,
+    ) {
+        let Some(series) = &mut self.series else { return };
+        let OutstandingRequest { arrival, counted, record, .. } = host.in_flight[id];
+        series.add(&SeriesRequest { arrival, end, op: record.op, length: record.length, counted });
+    }
+
+    /// A power cut ends the requests that are under way.
+    pub(super) fn end_series_of_interrupted<C: Contents>(&mut self, at: SimTime, host: &Host<C>) {
+        let Some(series) = &mut self.series else { return };
+        for request in host.in_flight.objects() {
+            series.interrupt(request.arrival, at);
+        }
+    }
+
+    /// Ends the run if the series has too many intervals.
+    pub(super) fn check_series(&self, job: &Job) -> Result<(), Stop> {
+        let overflows = self.series.as_ref().is_some_and(|series| series.overflows());
+        if overflows { Err(self.too_many_intervals(job)) } else { Ok(()) }
+    }
+
+    fn too_many_intervals(&self, job: &Job) -> Stop {
+        let (option, most) = (job.series.as_deref().unwrap_or_default(), Series::MOST_ROWS);
+        Stop::Error(Error::Option(format!(
+            "--series {option}: the run has more than {most} intervals; choose longer ones, or their number: \
+             --series 200"
+        )))
+    }
+
+    /// The table of a run that ended at `end`.
+    pub(super) fn end_series<C: Contents, H: Body<C>>(
+        &mut self,
+        end: SimTime,
+        job: &Job,
+        device: &Device<C, H>,
+        clock: &RunClock,
+    ) -> Result<SeriesColumns, Stop> {
+        let Some(series) = self.series.take() else { return Ok(Vec::new()) };
+        let table = series.finish(end, &self.series_sample(device, clock));
+        if table.is_empty() { Err(self.too_many_intervals(job)) } else { Ok(table) }
     }
 }

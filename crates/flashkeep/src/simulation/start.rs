@@ -13,12 +13,28 @@ use std::ops::{ControlFlow, Range};
 const CREATED: u64 = 256;
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    pub(super) fn end_finished(&mut self) {
-        for at in 0..self.engine.work_mut().finished().len() {
-            let counter = self.engine.work_mut().finished()[at].counter;
-            self.engine.work_mut().forget(counter);
+    pub(super) fn create_all(&mut self, resolved: &Resolved, clock: &RunClock) {
+        let row = self.engine.tree().row(&self.body);
+        self.create_missing(row.filter(|_| !self.port().holds_pages() && !resolved.is_aged()), clock);
+    }
+
+    /// Creates the pages that do not exist, by rows if these are given.
+    pub(super) fn create_missing(&mut self, row: Option<MemberRow>, clock: &RunClock) {
+        let pages = self.port().pages().len();
+        // Commands create pieces of whole rows: parts of rows would be created page by page.
+        let grain = self.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let piece = CREATED.next_multiple_of(u64::from(grain));
+        let most = if row.is_some() { pages } else { piece };
+        let mut from = 0;
+        while from < pages {
+            let missing = self.port().pages().missing(from, most);
+            from = missing.end;
+            match row {
+                Some(row) => self.create_rows(missing, row, clock),
+                None if missing.is_empty() => {}
+                None => self.create_run(missing.start, (missing.end - missing.start) as u32, clock),
+            }
         }
-        self.engine.work_mut().finished().clear();
     }
 
     /// Whole rows of pages are created at once, parts of rows by commands.
@@ -47,25 +63,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         }
     }
 
-    /// Creates the pages that do not exist, by rows if these are given.
-    pub(super) fn create_missing(&mut self, row: Option<MemberRow>, clock: &RunClock) {
-        let pages = self.port().pages().len();
-        // Commands create pieces of whole rows: parts of rows would be created page by page.
-        let grain = self.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let piece = CREATED.next_multiple_of(u64::from(grain));
-        let most = if row.is_some() { pages } else { piece };
-        let mut from = 0;
-        while from < pages {
-            let missing = self.port().pages().missing(from, most);
-            from = missing.end;
-            match row {
-                Some(row) => self.create_rows(missing, row, clock),
-                None if missing.is_empty() => {}
-                None => self.create_run(missing.start, (missing.end - missing.start) as u32, clock),
-            }
-        }
-    }
-
     pub(super) fn create_run(&mut self, first: u64, count: u32, clock: &RunClock) {
         let request = self.engine.open(u32::MAX, 0);
         let now = clock.now;
@@ -78,9 +75,12 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         self.end_finished();
     }
 
-    pub(super) fn create_all(&mut self, resolved: &Resolved, clock: &RunClock) {
-        let row = self.engine.tree().row(&self.body);
-        self.create_missing(row.filter(|_| !self.port().holds_pages() && !resolved.is_aged()), clock);
+    pub(super) fn end_finished(&mut self) {
+        for at in 0..self.engine.work_mut().finished().len() {
+            let counter = self.engine.work_mut().finished()[at].counter;
+            self.engine.work_mut().forget(counter);
+        }
+        self.engine.work_mut().finished().clear();
     }
 }
 

@@ -48,6 +48,13 @@ fn window(text: &str) -> Result<TimelineWindow, Error> {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// Tells the logs the state of the run.
+    #[cold]
+    pub(super) fn tell_state(&mut self, clock: &RunClock) {
+        let state = self.state(clock);
+        self.body.tell_state(&state);
+    }
+
     /// The state of the run.
     pub(super) fn state(&self, clock: &RunClock) -> RunState {
         let free_blocks = self.body.free_blocks();
@@ -55,16 +62,17 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         let buffered_pages = port.held().div_ceil(u64::from(port.pages().page_sectors()));
         RunState { at: clock.now, free_blocks, buffered_pages }
     }
-
-    /// Tells the logs the state of the run.
-    #[cold]
-    pub(super) fn tell_state(&mut self, clock: &RunClock) {
-        let state = self.state(clock);
-        self.body.tell_state(&state);
-    }
 }
 
 impl RunAccounts {
+    /// The timeline shows the state also while no request ends, during GC in idle time and rebuilds.
+    pub(super) fn begin_showing(&mut self, job: &Job, failures: &mut Failures) {
+        if job.timeline.is_some() {
+            self.shown_at = SimTime(SHOWN_EVERY.0);
+            self.arm_sample(failures);
+        }
+    }
+
     /// Tells the logs the state at `at`, which does not change before `until`.
     pub(super) fn show_state<C: Contents, H: Body<C>>(
         &mut self,
@@ -77,14 +85,6 @@ impl RunAccounts {
         device.body.tell_state(&state);
         let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
         self.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
-    }
-
-    /// The timeline shows the state also while no request ends, during GC in idle time and rebuilds.
-    pub(super) fn begin_showing(&mut self, job: &Job, failures: &mut Failures) {
-        if job.timeline.is_some() {
-            self.shown_at = SimTime(SHOWN_EVERY.0);
-            self.arm_sample(failures);
-        }
     }
 }
 

@@ -7,8 +7,7 @@ use super::super::command::{Command, Flags, Verb};
 use super::super::executor::Engine;
 use super::super::repair::FailedPage;
 use super::super::requests::{CompletionCounter, Finished};
-use super::super::schedule::Due;
-use super::super::schedule::Schedule;
+use super::super::schedule::{Due, Schedule};
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::super::work::WorkInProgress;
@@ -94,6 +93,48 @@ impl<C: Contents> Ports<C> {
         (this.counter, this.asked && this.verb() == Verb::Write && self.keeps(id), memory)
     }
 
+    /// Adds a command to the port request that it continues, or to a new one, with what it writes.
+    fn take_command(
+        &mut self,
+        at: u16,
+        command: Command,
+        caller: CompletionToken,
+        work: &mut WorkInProgress<C>,
+    ) -> Id<PortRequest> {
+        work.account(caller, u32::from(command.count));
+        let continued = if self.has_open() { self.continued(at, &command, caller) } else { None };
+        let id = continued.unwrap_or_else(|| self.claim_request(at, work));
+        let this = &mut self.requests[id];
+        let mut place = this.places;
+        this.places += u32::from(command.count);
+        if C::KEEP {
+            let written = |n: u32| {
+                let from = caller.plus(n);
+                let page = work.buffers.of(from.owner).get(from.slot as usize).copied();
+                if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
+            };
+            let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
+            place = work.buffers.extend(this.counter, pages.into_iter());
+        }
+        // Old contents that the caller has read are not passed on.
+        let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
+        this.commands.push(Asked { command, caller, place });
+        id
+    }
+
+    pub(super) fn claim_request(&mut self, at: u16, work: &mut WorkInProgress<C>) -> Id<PortRequest> {
+        let id = self.requests.claim();
+        let counter = work.claim_counter(0);
+        work.counters[counter] = CompletionCounter::of_port_request(id);
+        let this = &mut self.requests[id];
+        this.commands.clear();
+        this.lost.clear();
+        (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
+        (this.waits, this.asked, this.told) = (false, false, false);
+        (this.flush, this.leaving) = (FlushPhase::None, 0);
+        id
+    }
+
     /// A request at a port ends: its port takes copies of what it has read, unless its place is one that `failed`. A write
     /// that needed a lost page may have had no effect.
     fn end_reads(
@@ -124,48 +165,6 @@ impl<C: Contents> Ports<C> {
 
     fn memory_of(&self, at: u16, schedule: &Schedule) -> Span {
         if schedule.untimed { Span::ZERO } else { self.all[usize::from(at)].memory }
-    }
-
-    pub(super) fn claim_request(&mut self, at: u16, work: &mut WorkInProgress<C>) -> Id<PortRequest> {
-        let id = self.requests.claim();
-        let counter = work.claim_counter(0);
-        work.counters[counter] = CompletionCounter::of_port_request(id);
-        let this = &mut self.requests[id];
-        this.commands.clear();
-        this.lost.clear();
-        (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
-        (this.waits, this.asked, this.told) = (false, false, false);
-        (this.flush, this.leaving) = (FlushPhase::None, 0);
-        id
-    }
-
-    /// Adds a command to the port request that it continues, or to a new one, with what it writes.
-    fn take_command(
-        &mut self,
-        at: u16,
-        command: Command,
-        caller: CompletionToken,
-        work: &mut WorkInProgress<C>,
-    ) -> Id<PortRequest> {
-        work.account(caller, u32::from(command.count));
-        let continued = if self.has_open() { self.continued(at, &command, caller) } else { None };
-        let id = continued.unwrap_or_else(|| self.claim_request(at, work));
-        let this = &mut self.requests[id];
-        let mut place = this.places;
-        this.places += u32::from(command.count);
-        if C::KEEP {
-            let written = |n: u32| {
-                let from = caller.plus(n);
-                let page = work.buffers.of(from.owner).get(from.slot as usize).copied();
-                if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
-            };
-            let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
-            place = work.buffers.extend(this.counter, pages.into_iter());
-        }
-        // Old contents that the caller has read are not passed on.
-        let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
-        this.commands.push(Asked { command, caller, place });
-        id
     }
 
     pub(super) fn bury_request(
@@ -507,7 +506,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The same for a finished request of the host, which reads or `writes`.
+    /// A finished request of the host, which reads or `writes`, ends: its port takes copies of what it has read.
     #[inline(never)]
     pub fn end_host_reads(&mut self, finished: &Finished, writes: bool) {
         let lost = finished.lost > 0;

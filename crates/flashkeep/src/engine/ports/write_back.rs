@@ -5,8 +5,7 @@ use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken};
 use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::Engine;
-use super::super::schedule::Due;
-use super::super::schedule::Schedule;
+use super::super::schedule::{Due, Schedule};
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::super::work::WorkInProgress;
@@ -18,29 +17,6 @@ use crate::device::port::Port;
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Ports<C> {
-    fn begin_idle_port(&mut self, at: u16, since: SimTime, schedule: &mut Schedule) {
-        if let Some(at_idle) = self.all[usize::from(at)].port_mut().begin_idle(since) {
-            schedule.due.push(at_idle, Due::write_back(at));
-        }
-    }
-
-    /// A command for this port has ended at `end`; without another one, idle time begins.
-    #[inline]
-    pub(super) fn watch_idle_port(&mut self, at: u16, end: SimTime, schedule: &mut Schedule) {
-        let this = &self.all[usize::from(at)];
-        if !this.has_cache || schedule.untimed {
-            return;
-        }
-        let asks = |request: &PortRequest| {
-            let victim = matches!(request.flush, FlushPhase::Victim(_));
-            request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
-        };
-        if !this.port().flushes_when_idle() || self.requests.places().any(asks) {
-            return;
-        }
-        self.begin_idle_port(at, end, schedule);
-    }
-
     /// The cache may have got more pages: victims are written back when all else of this instant has happened.
     #[inline(always)]
     pub(super) fn write_back_some(&mut self, now: SimTime, at: u16, schedule: &mut Schedule) {
@@ -48,12 +24,6 @@ impl<C: Contents> Ports<C> {
         if this.has_cache && !schedule.untimed && !self.bypassed && this.port_mut().wants_flush() {
             schedule.due.push(now, Due::write_back(at));
         }
-    }
-
-    /// Sectors that left a cache will have been written at an instant: their room is free then.
-    pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64, schedule: &mut Schedule) {
-        self.all[usize::from(at)].port_mut().flush_ends(sectors, end);
-        schedule.due.push(end, Due::write_back(at));
     }
 
     /// The pages of a victim are acknowledged, or durable. The host's port has their room again at the first of both.
@@ -81,10 +51,39 @@ impl<C: Contents> Ports<C> {
             self.bury_request(id, work, schedule);
         }
     }
+
+    /// Sectors that left a cache will have been written at an instant: their room is free then.
+    pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64, schedule: &mut Schedule) {
+        self.all[usize::from(at)].port_mut().flush_ends(sectors, end);
+        schedule.due.push(end, Due::write_back(at));
+    }
+
+    /// A command for this port has ended at `end`; without another one, idle time begins.
+    #[inline]
+    pub(super) fn watch_idle_port(&mut self, at: u16, end: SimTime, schedule: &mut Schedule) {
+        let this = &self.all[usize::from(at)];
+        if !this.has_cache || schedule.untimed {
+            return;
+        }
+        let asks = |request: &PortRequest| {
+            let victim = matches!(request.flush, FlushPhase::Victim(_));
+            request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
+        };
+        if !this.port().flushes_when_idle() || self.requests.places().any(asks) {
+            return;
+        }
+        self.begin_idle_port(at, end, schedule);
+    }
+
+    fn begin_idle_port(&mut self, at: u16, since: SimTime, schedule: &mut Schedule) {
+        if let Some(at_idle) = self.all[usize::from(at)].port_mut().begin_idle(since) {
+            schedule.due.push(at_idle, Due::write_back(at));
+        }
+    }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The host's cache may have got more pages: the same as [`Engine::write_back_some`].
+    /// The host's cache may have got more pages: the same as [`Ports::write_back_some`].
     #[inline(always)]
     pub fn write_back_host(&mut self, now: SimTime) {
         self.ports.write_back_some(now, PortId::HOST.0, &mut self.schedule);
