@@ -123,7 +123,7 @@ impl<S: Scheme> Nodes<S> {
 
     /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
     pub(super) fn may_read_early(&self, node: NodeId) -> bool {
-        !self.has_faults
+        self.is_healthy()
             && self.controller_of(node).reading == Reading::AroundBusy
             && self.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
     }

@@ -89,7 +89,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut plan = self.spare_plans.take();
         let restores = why == Why::Rebuild && self.restore(backends, node, &mut plan);
         // A recovery restores what the power loss took; the rest of a rebuild follows.
-        let waits = why == Why::Rebuild && self.nodes.recovery.is_some();
+        let waits = why == Why::Rebuild && self.nodes.is_recovering();
         let work = restores
             || !waits
                 && self.with_view(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
@@ -143,7 +143,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline]
     pub(super) fn press<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         while self.nodes.scheme_mut(node).urgent()
-            && self.nodes.recovery.is_none()
+            && !self.nodes.is_recovering()
             // The scheme of a node of a failed member would repeat work that cannot succeed.
             && !(self.work.parked.has_none(node) && self.nodes.is_below_failed(node))
             && self.ask(backends, now, node, Why::Urgent)

@@ -47,7 +47,7 @@ impl<S: Scheme> Nodes<S> {
     /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
     #[inline(always)]
     fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
-        if self.has_faults && self.health.is_copying(node) {
+        if self.is_copying(node) {
             return Lock::Pass(Key(piece.start.0));
         }
         self.scheme_mut(node).lock(piece)
@@ -57,7 +57,7 @@ impl<S: Scheme> Nodes<S> {
     /// member lacks are read elsewhere by the scheme above it.)
     fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
         let mut pages = piece.start.0..piece.end();
-        let reads = self.has_faults && node == NodeId::ROOT && piece.verb == Verb::Read;
+        let reads = !self.is_healthy() && node == NodeId::ROOT && piece.verb == Verb::Read;
         reads && pages.any(|page| self.gaps.lacks(node, page))
     }
 }
@@ -90,7 +90,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if self.nodes.has_faults {
+        if !self.nodes.is_healthy() {
             self.dispatch_examined(backends, now, node, false, command, token);
         } else {
             self.through_port(backends, now, node, command, token);
@@ -172,7 +172,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let shape = &self.nodes[node];
         let Some(backend) = shape.backend else {
             return match shape.units {
-                None if shape.only.is_some() && !self.nodes.has_faults => {
+                None if shape.only.is_some() && self.nodes.is_healthy() => {
                     self.hand_to_only(backends, now, node, command, token);
                 }
                 None => self.enter(backends, now, node, command, token),
@@ -217,7 +217,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let scheme = self.nodes.scheme_mut(node);
         let mut grain = scheme.grain(command.verb);
-        if self.nodes.has_faults && self.nodes.health.is_copying(node) {
+        if self.nodes.is_copying(node) {
             grain = 1;
         }
         if grain == u32::MAX {
@@ -263,7 +263,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
         waited: Option<&Waited>,
     ) -> bool {
-        if !self.nodes.has_faults && self.schedule.is_stateless(node) {
+        if self.nodes.is_healthy() && self.schedule.is_stateless(node) {
             let mut plan = self.spare_plans.take();
             let verdict = self.with_view(backends, node, |scheme, view| scheme.plan(piece, view, &mut plan));
             let goes = verdict == PlanVerdict::Go;

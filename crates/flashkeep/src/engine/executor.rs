@@ -169,16 +169,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
-        (self.nodes.has_faults, self.nodes.announced) = (true, true);
-        self.nodes.failures += 1;
-        self.nodes[node].alive = change != Change::Failed;
-        if change == Change::Replaced {
-            if self.nodes.is_below_map(node) {
-                self.nodes.gaps.none(node);
-            } else {
-                self.nodes.gaps.all(node);
-            }
-        }
+        self.nodes.note_change(node, change);
         self.close_ports(backends, now, node, change);
         self.tell_parent(backends, now, node, change);
     }

@@ -145,30 +145,6 @@ impl<S: Scheme> Nodes<S> {
         }
     }
 
-    /// Whether no node ever failed or lost a page.
-    #[must_use]
-    pub fn is_healthy(&self) -> bool {
-        !self.has_faults
-    }
-
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
-    /// rebuild phase.
-    #[must_use]
-    pub fn heals_in_passing(&self) -> bool {
-        !self.announced
-    }
-
-    /// All missing pages have been restored.
-    pub fn forget_announced(&mut self) {
-        self.announced = false;
-    }
-
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {

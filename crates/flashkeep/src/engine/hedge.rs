@@ -331,7 +331,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Pages that have not come are read in another way, where that needs no waiting.
     fn hedge<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let RunningPlan { race, node, .. } = self.work.running_plans[id];
-        if self.nodes.has_faults && self.nodes.health.is_copying(node) {
+        if self.nodes.is_copying(node) {
             return;
         }
         for place in 0..self.work.hedges.races[race].places.len() as u32 {

@@ -10,7 +10,7 @@ use super::health::Health;
 use super::names::PageNames;
 use super::plan::Member;
 use super::rebuild::ArrayController;
-use super::scheme::{Capabilities, Scheme};
+use super::scheme::{Capabilities, Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{SimTime, Span};
 use std::ops::{Index, IndexMut};
@@ -24,14 +24,14 @@ pub struct Nodes<S> {
     /// The node of each backend.
     of_backends: Vec<NodeId>,
     /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
-    pub(super) has_faults: bool,
+    has_faults: bool,
     /// Whether more is missing than pages that reads have found unreadable.
-    pub(super) announced: bool,
+    announced: bool,
     /// How often parts have failed or been replaced, and pages been lost or refused.
-    pub(super) failures: u64,
+    failures: u64,
     pub(super) gaps: Gaps,
     /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
-    pub(super) recovery: Option<Box<Gaps>>,
+    recovery: Option<Box<Gaps>>,
     pub(super) health: Health,
     pub(super) exposure: Exposure,
     /// The names of the nodes' pages in OOB metadata.
@@ -206,6 +206,86 @@ impl<S: Scheme> Nodes<S> {
         scheme.map_or(Code::default(), |scheme| scheme.protection().code())
     }
 
+    // ---------------------------------------------------------------- failures
+
+    /// A part has failed or been replaced, or a page been lost or refused; `announced` unless a read has found that.
+    pub(super) fn note_failure(&mut self, announced: bool) {
+        self.has_faults = true;
+        self.announced |= announced;
+        self.failures += u64::from(announced);
+    }
+
+    /// A node has failed, is replaced or has returned.
+    pub(super) fn note_change(&mut self, node: NodeId, change: Change) {
+        self.note_failure(true);
+        self[node].alive = change != Change::Failed;
+        match change {
+            Change::Replaced if self.is_below_map(node) => self.gaps.none(node),
+            Change::Replaced => self.gaps.all(node),
+            _ => {}
+        }
+    }
+
+    /// A page of a node is written although its contents are lost.
+    pub(super) fn poison(&mut self, node: NodeId, page: Page) {
+        self.has_faults = true;
+        self.gaps.set(node, page.0, true);
+        if node == NodeId::ROOT {
+            self.gaps.poison(page.0);
+        }
+    }
+
+    /// The power was cut.
+    pub(super) fn begin_recovery(&mut self, now: SimTime) {
+        // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
+        self.recovery.get_or_insert_with(|| Box::new(self.gaps.clone()));
+        self.gaps.forget_members();
+        self.xor_free.fill(now);
+        (self.has_faults, self.announced) = (true, true);
+    }
+
+    /// The recovery is over.
+    pub(super) fn end_recovery(&mut self) {
+        self.recovery = None;
+    }
+
+    /// Whether copies of pages are being made, or wait to be made.
+    #[inline]
+    pub(super) fn is_copying(&self, node: NodeId) -> bool {
+        self.has_faults && self.health.is_copying(node)
+    }
+
+    /// Whether no node ever failed or lost a page.
+    #[must_use]
+    #[inline]
+    pub fn is_healthy(&self) -> bool {
+        !self.has_faults
+    }
+
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
+    /// rebuild phase.
+    #[must_use]
+    pub fn heals_in_passing(&self) -> bool {
+        !self.announced
+    }
+
+    /// All missing pages have been restored.
+    pub fn forget_announced(&mut self) {
+        self.announced = false;
+    }
+
+    /// Whether a recovery is under way: until it is over, the host submits no requests.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
     // ---------------------------------------------------------------- the tree
 
     /// The level whose controller carries out a node's plans; for the host it is that of the root.
@@ -228,11 +308,6 @@ impl<S: Scheme> Nodes<S> {
         let free_at = &mut self.xor_free[level];
         *free_at = (*free_at).max(now) + Span(xor.0 * u64::from(pages));
         *free_at
-    }
-
-    /// The controllers compute nothing any more.
-    pub(super) fn stop_adding_up(&mut self, now: SimTime) {
-        self.xor_free.fill(now);
     }
 
     /// The number of a page of a scheme's node at its parent.

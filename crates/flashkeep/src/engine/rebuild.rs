@@ -47,14 +47,14 @@ impl<S: Scheme> Nodes<S> {
 
     /// Whether the node has pages to rebuild now: during a recovery, those that the power loss took.
     pub(super) fn has_pieces(&self, node: NodeId) -> bool {
-        if self.recovery.is_some() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
+        if self.is_recovering() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
-        let stopped = self.schedule.has_stopped_rebuilds() && self.nodes.recovery.is_none();
+        let stopped = self.schedule.has_stopped_rebuilds() && !self.nodes.is_recovering();
         if !stopped && self.ask(backends, now, node, Why::Rebuild) {
             return;
         }

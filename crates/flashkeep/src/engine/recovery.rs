@@ -6,20 +6,11 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::health;
 use super::locks::Locks;
-use super::nodes::Nodes;
 use super::plan::{Member, SparePlans};
 use super::schedule::Due;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::SimTime;
-
-impl<S: Scheme> Nodes<S> {
-    /// Whether a recovery is under way: until it is over, the host submits no requests.
-    #[must_use]
-    pub fn is_recovering(&self) -> bool {
-        self.recovery.is_some()
-    }
-}
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Recovery after a power cut: requests, plans, locks and sums are lost. At `now`, when the backends have restored
@@ -31,17 +22,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         // A log names the stripes that plans had to themselves.
         let mut held = self.work.cut(self.nodes.len());
-        // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
-        let missed = self.nodes.recovery.take().unwrap_or_else(|| Box::new(self.nodes.gaps.clone()));
-        self.nodes.recovery = Some(missed);
         self.ports.cut(now, &self.nodes.gaps);
-        self.nodes.gaps.forget_members();
+        self.nodes.begin_recovery(now);
         self.schedule.restart(self.nodes.all_schemes());
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.schedule.due.push(now, Due::Recovered);
         self.spare_plans = SparePlans::default();
-        self.nodes.stop_adding_up(now);
-        (self.nodes.has_faults, self.nodes.announced) = (true, true);
         // Children before their parents.
         for node in self.nodes.ids().rev() {
             if self.nodes.scheme(node).is_some() {
@@ -55,10 +41,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// children before their parents.
     #[cold]
     pub(super) fn end_recovery<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        if self.nodes.recovery.is_none() || self.schedule.is_rebuilding() {
+        if !self.nodes.is_recovering() || self.schedule.is_rebuilding() {
             return;
         }
-        self.nodes.recovery = None;
+        self.nodes.end_recovery();
         let nodes = self.nodes.ids().rev().filter(|&node| self.nodes.scheme(node).is_some());
         let nodes = nodes.collect::<Vec<_>>();
         for &node in &nodes {

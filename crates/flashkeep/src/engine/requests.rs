@@ -299,7 +299,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node_of(port);
         // A member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
-        if self.nodes.has_faults && (command.verb == Verb::Read || port == PortId::HOST) {
+        if !self.nodes.is_healthy() && (command.verb == Verb::Read || port == PortId::HOST) {
             return self.dispatch_examined(backends, now, node, true, command, token);
         }
         self.below_port(backends, now, node, command, token);

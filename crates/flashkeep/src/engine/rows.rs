@@ -13,7 +13,7 @@ impl<S: Scheme> Nodes<S> {
     /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
     #[must_use]
     pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || self.has_faults {
+        if C::KEEP || !self.is_healthy() {
             return None;
         }
         self.row_of(NodeId::ROOT, backends)

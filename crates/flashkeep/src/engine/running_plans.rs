@@ -143,7 +143,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(permille) = plan.hedge {
             self.work.begin_race(now, id, permille, places);
         }
-        if self.nodes.has_faults {
+        if !self.nodes.is_healthy() {
             self.work.buffers.take_lacking_sums(&mut self.work.running_plans[id], plan.carry, plan.peek);
         }
         self.work.buffers.lay_out(id, &mut self.work.running_plans[id], plan.carry, plan.peek);
@@ -211,7 +211,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
-        if self.nodes.has_faults {
+        if !self.nodes.is_healthy() {
             self.work.note_lacking_sums(id, &self.nodes);
         }
         self.work.buffers.keep_sums(id, &mut self.work.running_plans[id]);
@@ -431,7 +431,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if self.nodes.health.is_watched(node) {
                     self.note_settled(backends, node, key, restores, fell_short);
                 }
-                if self.nodes.has_faults {
+                if !self.nodes.is_healthy() {
                     self.schedule.begin_rebuild(now, node, &self.nodes);
                 }
             }
@@ -450,7 +450,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some(since) = piece.rebuilds {
                 self.schedule.end_piece(now, node, since, &self.nodes);
             }
-        } else if under.is_some() || self.nodes.has_faults && key.is_some() && node != NodeId::HOST {
+        } else if under.is_some() || !self.nodes.is_healthy() && key.is_some() && node != NodeId::HOST {
             self.press(backends, now, node);
         }
         self.work.bury(id);

@@ -1,4 +1,4 @@
-//! What is due, and when schemes are asked for background work: after a timer, in idle time, or to rebuild.
+//! Due work, and when schemes are asked for background work: after a timer, in idle time, or to rebuild.
 
 use super::nodes::Nodes;
 use super::ports::PortId;
@@ -30,7 +30,7 @@ impl Due {
     }
 }
 
-/// What is due, when to ask each scheme for background work next, and since when there are no requests.
+/// Due work, when to ask each scheme for background work next, and since when there are no requests.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pub(super) due: Deadlines<Due>,
@@ -198,7 +198,7 @@ impl Schedule {
     pub(super) fn begin_rebuild<S: Scheme>(&mut self, now: SimTime, node: NodeId, nodes: &Nodes<S>) {
         let ArrayController { rebuild_permille, rebuild_depth, .. } = nodes.controller_of(node);
         let busy = rebuild_permille == 0 || self.alarm(node).rebuilders > 0;
-        let stopped = self.rebuilds_stopped && nodes.recovery.is_none();
+        let stopped = self.rebuilds_stopped && !nodes.is_recovering();
         if busy || stopped || !nodes.has_pieces(node) {
             return;
         }
@@ -215,7 +215,7 @@ impl Schedule {
         since: SimTime,
         nodes: &Nodes<S>,
     ) {
-        let recovers = nodes.recovery.is_some();
+        let recovers = nodes.is_recovering();
         self.pieces += u64::from(!recovers);
         let permille = if recovers { 1000 } else { nodes.controller_of(node).rebuild_permille.min(1000) };
         let share = u64::from(permille);

@@ -457,12 +457,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if self.work.running_plans[id].lost.contains(&place)
                 || self.work.is_spoiled(id, at, place, &self.nodes)
             {
-                self.nodes.has_faults = true;
                 let page = step.command.start.plus(n);
-                self.nodes.gaps.set(target, page.0, true);
-                if target == NodeId::ROOT {
-                    self.nodes.gaps.poison(page.0);
-                }
+                self.nodes.poison(target, page);
                 let running = &self.work.running_plans[id];
                 let raw = self.nodes[target].raw();
                 // What a port has not passed on yet has no number at the backend, by which that could tell it.

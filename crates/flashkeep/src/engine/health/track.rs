@@ -248,7 +248,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         plan: &mut Plan,
     ) -> bool {
-        let recovers = self.nodes.recovery.is_some();
+        let recovers = self.nodes.is_recovering();
         !self.nodes.health.nodes[node.index()].queue.is_empty()
             && self.track_health(backends, node, |health, scheme, view| {
                 health.rebuild(scheme, recovers, view, plan)
@@ -283,10 +283,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         change: Change,
     ) {
         let Some(page) = change.page() else { return };
-        self.nodes.has_faults = true;
-        let announced = !matches!(change, Change::Unreadable(_));
-        self.nodes.announced |= announced;
-        self.nodes.failures += u64::from(announced);
+        self.nodes.note_failure(!matches!(change, Change::Unreadable(_)));
         self.nodes.gaps.set(child, page.0, true);
         if matches!(change, Change::Refused(_)) {
             self.nodes.note_refused(child, page, &self.work, &self.schedule);
