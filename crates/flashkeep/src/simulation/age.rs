@@ -456,8 +456,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.clock.look(None, tell, &self.host)?;
             }
             let has_place = match flow {
-                Some(flow) => self.host.locate_in_flow(flow, &read, number, self.workload, &self.accounts)?,
-                None => self.host.locate(&read, number, self.workload, self.resolved, &self.accounts)?,
+                Some(flow) => self.locate_in_flow(flow, &read, number)?,
+                None => self.locate(&read, number)?,
             };
             if !has_place || read.op != Op::Read {
                 continue;

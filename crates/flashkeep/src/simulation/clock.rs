@@ -193,7 +193,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         &mut self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
-        if let Some(request) = self.host.take_from_flows(&self.clock, self.workload, &self.accounts)? {
+        if let Some(request) = self.take_from_flows()? {
             self.admit(&request, false);
         }
         let share = self.host.flows.as_ref().and_then(Flows::share_done);

@@ -96,6 +96,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn begin_slow_phase(&mut self, event: Option<&str>, now: SimTime, tally: Tally) {
         self.accounts.phases.begin_slow(self.failures.phase(&self.device), event, now, tally);
-        self.accounts.mark_phase(event, now, &mut self.device, self.job);
+        self.mark_phase(event, now);
     }
 }

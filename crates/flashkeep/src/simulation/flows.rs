@@ -1,7 +1,8 @@
 //! Several workloads on one device: the requests of each wait in a host queue, from which the device fetches them.
 
-use super::{Host, OutstandingRequest, RunAccounts, RunClock, Stop};
+use super::{Host, OutstandingRequest, RunClock, Simulation, Stop};
 use crate::config::Resolved;
+use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::host::{Addresses, Arbiter, Chosen, HostQueue, HostSpec, PriorityClass, Range, SectorRange};
@@ -325,66 +326,6 @@ fn queues_of(flows: &[Flow], host: &HostSpec) -> (Vec<usize>, Vec<Queue>) {
 }
 
 impl<C: Contents> Host<C> {
-    /// Takes the next request of the flows; none if it has no place and is left out.
-    pub(super) fn take_from_flows(
-        &mut self,
-        clock: &RunClock,
-        workload: &Workload<'_>,
-        accounts: &RunAccounts,
-    ) -> Result<Option<Request>, Stop> {
-        let flows = self.flows.as_mut().expect("there are flows");
-        let next = flows.next.expect("one comes next");
-        flows.left -= 1;
-        flows.current = next.flow;
-        let is_batch = flows.batches.is_some();
-        let flow = &mut flows.flows[next.flow];
-        let mut request = flow.next.take().expect("it comes next");
-        if let (Some(handle), Op::Write) = (flow.handle, request.op) {
-            request.handle = handle;
-        }
-        flow.next = flow.requests.next()?;
-        let number = self.admitted + self.misplaced + 1;
-        let has_place = self.locate_in_flow(next.flow, &request, number, workload, accounts)?;
-        // A batch arrives when the one before has ended.
-        request.arrival_ns = if is_batch { clock.now.0 } else { next.arrival.0 };
-        Ok(has_place.then_some(request))
-    }
-
-    /// Finds the place of a request of a flow; false if it has none and is left out.
-    pub(super) fn locate_in_flow(
-        &mut self,
-        at: usize,
-        request: &Request,
-        number: u64,
-        workload: &Workload<'_>,
-        accounts: &RunAccounts,
-    ) -> Result<bool, Stop> {
-        if request.op == Op::Flush {
-            self.ranges.clear();
-            return Ok(true);
-        }
-        if self.handles.take(request.handle.into()).is_none() {
-            return self.refuse_handle(request, number, Some(at), workload, accounts);
-        }
-        let flows = self.flows.as_mut().expect("there are flows");
-        let flow = &flows.flows[at];
-        match flows.addresses[flow.addresses].place(request, &mut self.ranges) {
-            Ok(()) => {
-                self.ranges.iter_mut().for_each(|range| range.offset += flow.offset);
-                Ok(true)
-            }
-            Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
-            Err(_) if workload.skips_misplaced() => {
-                self.misplaced += 1;
-                Ok(false)
-            }
-            Err(error) => {
-                let name = &flow.requests.provenance.name;
-                Err(Stop::Error(workload.misplaced(error, number, request, name, flow.capacity)))
-            }
-        }
-    }
-
     /// A request of the flow whose request was taken last is admitted.
     #[inline(never)]
     pub(super) fn enter_flow(
@@ -422,6 +363,56 @@ impl<C: Contents> Host<C> {
             let response = (!clock.untimed).then(|| acknowledged.since(this.arrival));
             let statistics = flows.statistics_of(this.flow as usize);
             statistics.conclude(this.record.op, this.record.length, response);
+        }
+    }
+}
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Takes the next request of the flows; none if it has no place and is left out.
+    pub(super) fn take_from_flows(&mut self) -> Result<Option<Request>, Stop> {
+        let flows = self.host.flows.as_mut().expect("there are flows");
+        let next = flows.next.expect("one comes next");
+        flows.left -= 1;
+        flows.current = next.flow;
+        let is_batch = flows.batches.is_some();
+        let flow = &mut flows.flows[next.flow];
+        let mut request = flow.next.take().expect("it comes next");
+        if let (Some(handle), Op::Write) = (flow.handle, request.op) {
+            request.handle = handle;
+        }
+        flow.next = flow.requests.next()?;
+        let number = self.host.admitted + self.host.misplaced + 1;
+        let has_place = self.locate_in_flow(next.flow, &request, number)?;
+        // A batch arrives when the one before has ended.
+        request.arrival_ns = if is_batch { self.clock.now.0 } else { next.arrival.0 };
+        Ok(has_place.then_some(request))
+    }
+
+    /// Finds the place of a request of a flow; false if it has none and is left out.
+    pub(super) fn locate_in_flow(&mut self, at: usize, request: &Request, number: u64) -> Result<bool, Stop> {
+        if request.op == Op::Flush {
+            self.host.ranges.clear();
+            return Ok(true);
+        }
+        if self.host.handles.take(request.handle.into()).is_none() {
+            return self.refuse_handle(request, number, Some(at));
+        }
+        let flows = self.host.flows.as_mut().expect("there are flows");
+        let flow = &flows.flows[at];
+        match flows.addresses[flow.addresses].place(request, &mut self.host.ranges) {
+            Ok(()) => {
+                self.host.ranges.iter_mut().for_each(|range| range.offset += flow.offset);
+                Ok(true)
+            }
+            Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
+            Err(_) if self.workload.skips_misplaced() => {
+                self.host.misplaced += 1;
+                Ok(false)
+            }
+            Err(error) => {
+                let name = &flow.requests.provenance.name;
+                Err(Stop::Error(self.workload.misplaced(error, number, request, name, flow.capacity)))
+            }
         }
     }
 }

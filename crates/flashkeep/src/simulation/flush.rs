@@ -87,7 +87,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             let sample_at = self.failures.fault_events.sample_at;
             if sample_at < event {
-                self.accounts.sample(event, &mut self.device, &self.clock, &mut self.failures);
+                self.sample(event);
             } else {
                 self.happen(sample_at);
             }

@@ -3,7 +3,7 @@
 
 use super::build::{DevicePlacement, build_array};
 use super::fail_slow::SlowEvents;
-use super::{Device, Failures, RunAccounts, RunClock, Simulation};
+use super::{Device, Failures, RunClock, Simulation};
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, Fault};
@@ -11,7 +11,6 @@ use crate::engine::{BackendId, Change, Contents, NodeId, Page};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::flash::Domain;
-use crate::job::Job;
 use crate::kernel::SimTime;
 use crate::metrics::Tally;
 use crate::schemes::Any;
@@ -249,70 +248,7 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     }
 }
 
-impl RunAccounts {
-    /// A phase begins, with an event or by itself; logs show it.
-    pub(super) fn begin_phase<C: Contents, H: Body<C>>(
-        &mut self,
-        name: &'static str,
-        event: Option<&str>,
-        now: SimTime,
-        tally: Tally,
-        device: &mut Device<C, H>,
-        job: &Job,
-    ) {
-        self.phases.begin(name, event, now, tally);
-        self.mark_phase(event, now, device, job);
-    }
-
-    /// Logs show the phase that has begun.
-    pub(super) fn mark_phase<C: Contents, H: Body<C>>(
-        &mut self,
-        event: Option<&str>,
-        now: SimTime,
-        device: &mut Device<C, H>,
-        job: &Job,
-    ) {
-        if job.timeline.is_some() {
-            let name = self.phases.name();
-            let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
-            device.body.tell_mark(now, &text);
-        }
-    }
-}
-
 impl Failures {
-    /// A hot spare replaces a failed backend, if there is one.
-    fn stand_in<C: Contents, H: Body<C>>(
-        &mut self,
-        dead: BackendId,
-        device: &mut Device<C, H>,
-        clock: &RunClock,
-    ) {
-        let (Some(node), Some(spare)) =
-            (device.engine.tree().of_backend(dead), self.fault_events.spares.front().copied())
-        else {
-            return;
-        };
-        if device.engine.is_map_at_work(dead) {
-            return self.try_again(FaultEvent::StandIn(dead), device, clock);
-        }
-        self.fault_events.spares.pop_front();
-        device.engine.replace(&mut device.body, clock.now, node, spare);
-        device.engine.settle(&mut device.body, clock.now);
-    }
-
-    /// Operations in progress must end first: advances to the next instant at which they may have ended.
-    fn try_again<C: Contents, H: Body<C>>(
-        &mut self,
-        fault_event: FaultEvent,
-        device: &Device<C, H>,
-        clock: &RunClock,
-    ) {
-        let next = device.next_event();
-        assert!(next < SimTime::NEVER, "what is under way comes to an end");
-        self.fault_events.later(SimTime(next.0.max(clock.now.0) + 1), fault_event);
-    }
-
     /// The name of the phase that the drive is in, once something has failed.
     pub(super) fn phase<C: Contents, H: Body<C>>(&self, device: &Device<C, H>) -> &'static str {
         match (device.engine.schedule().is_rebuilding(), device.engine.tree().is_whole()) {
@@ -325,6 +261,49 @@ impl Failures {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// A hot spare replaces a failed backend, if there is one.
+    fn stand_in(&mut self, dead: BackendId) {
+        let (Some(node), Some(spare)) =
+            (self.device.engine.tree().of_backend(dead), self.failures.fault_events.spares.front().copied())
+        else {
+            return;
+        };
+        if self.device.engine.is_map_at_work(dead) {
+            return self.try_again(FaultEvent::StandIn(dead));
+        }
+        self.failures.fault_events.spares.pop_front();
+        self.device.engine.replace(&mut self.device.body, self.clock.now, node, spare);
+        self.device.engine.settle(&mut self.device.body, self.clock.now);
+    }
+
+    /// Operations in progress must end first: advances to the next instant at which they may have ended.
+    fn try_again(&mut self, fault_event: FaultEvent) {
+        let next = self.device.next_event();
+        assert!(next < SimTime::NEVER, "what is under way comes to an end");
+        self.failures.fault_events.later(SimTime(next.0.max(self.clock.now.0) + 1), fault_event);
+    }
+
+    /// Logs show the phase that has begun.
+    pub(super) fn mark_phase(&mut self, event: Option<&str>, now: SimTime) {
+        if self.job.timeline.is_some() {
+            let name = self.accounts.phases.name();
+            let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
+            self.device.body.tell_mark(now, &text);
+        }
+    }
+
+    /// A phase begins, with an event or by itself; logs show it.
+    pub(super) fn begin_phase(
+        &mut self,
+        name: &'static str,
+        event: Option<&str>,
+        now: SimTime,
+        tally: Tally,
+    ) {
+        self.accounts.phases.begin(name, event, now, tally);
+        self.mark_phase(event, now);
+    }
+
     /// The events due when this many requests have been admitted.
     #[cold]
     pub(super) fn inject_by_count(&mut self) {
@@ -341,12 +320,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn inject_by_time(&mut self, until: SimTime) {
         let fault_at = self.failures.fault_events.next_fault_at();
         if self.failures.fault_events.sample_at <= fault_at {
-            return self.accounts.sample(
-                until.min(fault_at),
-                &mut self.device,
-                &self.clock,
-                &mut self.failures,
-            );
+            return self.sample(until.min(fault_at));
         }
         if !self.device.engine.tree().is_recovering() {
             self.end_recovery();
@@ -362,7 +336,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         match fault_event {
             FaultEvent::Fail(event) => self.fail(&event),
             FaultEvent::Renew(event) => self.renew(&event),
-            FaultEvent::StandIn(backend) => self.failures.stand_in(backend, &mut self.device, &self.clock),
+            FaultEvent::StandIn(backend) => self.stand_in(backend),
             FaultEvent::Recover(number) => self.end_slow(number),
         }
     }
@@ -412,17 +386,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.settle(&mut self.device.body, now);
         for backend in dead {
-            self.failures.stand_in(backend, &mut self.device, &self.clock);
+            self.stand_in(backend);
         }
         self.collect_finished();
-        self.accounts.begin_phase(
-            self.failures.phase(&self.device),
-            Some(&event.text),
-            now,
-            tally,
-            &mut self.device,
-            self.job,
-        );
+        self.begin_phase(self.failures.phase(&self.device), Some(&event.text), now, tally);
         if let Some(span) = event.replace_after {
             self.failures.fault_events.later(now + span, FaultEvent::Renew(event.clone()));
         }
@@ -445,7 +412,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if failed.is_some_and(|node| engine.is_at_work(node))
             || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
-            return self.failures.try_again(FaultEvent::Renew(event.clone()), &self.device, &self.clock);
+            return self.try_again(FaultEvent::Renew(event.clone()));
         }
         if is_whole {
             self.failures.fault_events.gone.retain(|gone| !gone.starts_with(&event.path));
@@ -498,7 +465,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let phase = self.failures.phase(&self.device);
         if self.accounts.phases.is_news(phase) {
             let tally = self.device.tally(self.resolved, &self.clock);
-            self.accounts.begin_phase(phase, None, self.clock.now, tally, &mut self.device, self.job);
+            self.begin_phase(phase, None, self.clock.now, tally);
         }
         if phase == "after" {
             self.device.engine.tree_mut().forget_announced();

@@ -259,13 +259,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
     fn admit_waiting(&mut self, next: Option<Request>) -> Result<(), Stop> {
         self.fail_before_admission();
         if let Some(request) = next {
-            self.host.locate(
-                &request,
-                self.host.admitted + 1,
-                self.workload,
-                self.resolved,
-                &self.accounts,
-            )?;
+            self.locate(&request, self.host.admitted + 1)?;
         }
         let taken = if self.host.arrived.is_some() {
             self.take_arrived(next)

@@ -695,7 +695,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let (tally, end_of_life_warning) =
             (self.device.tally_until(end, self.resolved, &self.clock), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
-        let series = self.accounts.end_series(end, self.job, &self.device, &self.clock)?;
+        let series = self.end_series(end)?;
         if self.may_have_lost() {
             self.find_lost_pages();
         }

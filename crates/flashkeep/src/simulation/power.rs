@@ -315,14 +315,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if std::mem::take(&mut durability.recovering) {
             let ready = durability.ready;
             let tally = self.device.tally(self.resolved, &self.clock);
-            self.accounts.begin_phase(
-                self.failures.phase(&self.device),
-                None,
-                ready,
-                tally,
-                &mut self.device,
-                self.job,
-            );
+            self.begin_phase(self.failures.phase(&self.device), None, ready, tally);
         }
     }
 
@@ -338,7 +331,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.window.empty();
         self.device.engine.ports_mut().host_mut().cut_power();
         let tally = self.device.tally(self.resolved, &self.clock);
-        self.accounts.begin_phase("recovering", Some(&event.text), at, tally, &mut self.device, self.job);
+        self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
         self.host.flows.iter_mut().for_each(|flows| flows.empty(recovery.ready));

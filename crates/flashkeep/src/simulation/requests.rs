@@ -1,6 +1,6 @@
 //! The path of a request, from its place on the drive to its completion.
 
-use super::{AHEAD, Device, Host, OutstandingRequest, RunAccounts, Simulation, Stop, Totals};
+use super::{AHEAD, Device, Host, OutstandingRequest, Simulation, Stop, Totals};
 use crate::config::Resolved;
 use crate::device::command::Origin;
 use crate::device::port::Fragment;
@@ -10,7 +10,7 @@ use crate::host::{AddressMode, HostAccess, LateRequests, Range, SectorRange, fra
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, reach};
 use crate::schemes;
-use crate::workload::{Requests, Workload};
+use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
@@ -66,59 +66,6 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
 }
 
 impl<C: Contents> Host<C> {
-    /// Finds a request's place on the drive; false if it has none and is left out.
-    #[inline]
-    pub(super) fn locate(
-        &mut self,
-        request: &Request,
-        number: u64,
-        workload: &Workload<'_>,
-        resolved: &Resolved,
-        accounts: &RunAccounts,
-    ) -> Result<bool, Stop> {
-        if request.op == Op::Flush {
-            self.ranges.clear();
-            return Ok(true);
-        }
-        if self.handles.take(request.handle.into()).is_none() {
-            return self.refuse_handle(request, number, None, workload, accounts);
-        }
-        match self.addresses.place(request, &mut self.ranges) {
-            Ok(()) => Ok(true),
-            Err(crate::host::AddressError::SecondDevice) if !workload.is_stream() => Err(Stop::SecondDevice),
-            Err(_) if workload.skips_misplaced() => {
-                self.misplaced += 1;
-                Ok(false)
-            }
-            Err(error) => {
-                let name = &accounts.facts.provenance.name;
-                let capacity = resolved.capacity_bytes();
-                Err(Stop::Error(workload.misplaced(error, number, request, name, capacity)))
-            }
-        }
-    }
-
-    /// The drive lacks the placement handle of a request, of a flow if there are several.
-    #[cold]
-    pub(super) fn refuse_handle(
-        &mut self,
-        request: &Request,
-        number: u64,
-        flow: Option<usize>,
-        workload: &Workload<'_>,
-        accounts: &RunAccounts,
-    ) -> Result<bool, Stop> {
-        if workload.skips_misplaced() {
-            self.misplaced += 1;
-            return Ok(false);
-        }
-        let name = match flow.and_then(|at| workload.flows.get(at)) {
-            Some(flow) => &flow.trace,
-            None => &accounts.facts.provenance.name,
-        };
-        Err(Stop::Error(workload.unknown_handle(request, number, name, self.handles)))
-    }
-
     /// Maps the located ranges to those of the array's scheme.
     #[inline]
     pub(super) fn interleave(&mut self) {
@@ -145,13 +92,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn advance_to_placed(&mut self, requests: &mut Requests) -> Result<bool, Stop> {
         while requests.advance()? {
             self.prefetch(requests);
-            if self.host.locate(
-                &requests.current(),
-                self.host.admitted + self.host.misplaced + 1,
-                self.workload,
-                self.resolved,
-                &self.accounts,
-            )? {
+            if self.locate(&requests.current(), self.host.admitted + self.host.misplaced + 1)? {
                 return Ok(true);
             }
         }
@@ -175,6 +116,52 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 });
             }
         }
+    }
+
+    /// Finds a request's place on the drive; false if it has none and is left out.
+    #[inline]
+    pub(super) fn locate(&mut self, request: &Request, number: u64) -> Result<bool, Stop> {
+        if request.op == Op::Flush {
+            self.host.ranges.clear();
+            return Ok(true);
+        }
+        if self.host.handles.take(request.handle.into()).is_none() {
+            return self.refuse_handle(request, number, None);
+        }
+        match self.host.addresses.place(request, &mut self.host.ranges) {
+            Ok(()) => Ok(true),
+            Err(crate::host::AddressError::SecondDevice) if !self.workload.is_stream() => {
+                Err(Stop::SecondDevice)
+            }
+            Err(_) if self.workload.skips_misplaced() => {
+                self.host.misplaced += 1;
+                Ok(false)
+            }
+            Err(error) => {
+                let name = &self.accounts.facts.provenance.name;
+                let capacity = self.resolved.capacity_bytes();
+                Err(Stop::Error(self.workload.misplaced(error, number, request, name, capacity)))
+            }
+        }
+    }
+
+    /// The drive lacks the placement handle of a request, of a flow if there are several.
+    #[cold]
+    pub(super) fn refuse_handle(
+        &mut self,
+        request: &Request,
+        number: u64,
+        flow: Option<usize>,
+    ) -> Result<bool, Stop> {
+        if self.workload.skips_misplaced() {
+            self.host.misplaced += 1;
+            return Ok(false);
+        }
+        let name = match flow.and_then(|at| self.workload.flows.get(at)) {
+            Some(flow) => &flow.trace,
+            None => &self.accounts.facts.provenance.name,
+        };
+        Err(Stop::Error(self.workload.unknown_handle(request, number, name, self.host.handles)))
     }
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
@@ -376,7 +363,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.reset_error_counts();
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
         self.accounts.baseline = Totals { at, ..self.device.totals(self.clock.now, &self.host) };
-        self.accounts.begin_series(&self.device, &self.clock, &mut self.failures);
+        self.begin_series();
         let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
         self.accounts.busy_from = if from_arrival { at.min(arrival) } else { at };
     }

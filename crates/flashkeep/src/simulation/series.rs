@@ -1,6 +1,6 @@
 //! `--series`: records the figures of a run at the ends of intervals.
 
-use super::{Device, Failures, Host, OutstandingRequest, RunAccounts, RunClock, Stop};
+use super::{Failures, Host, OutstandingRequest, RunAccounts, Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
@@ -33,51 +33,6 @@ fn intervals(option: &str) -> Result<SeriesIntervals, String> {
 }
 
 impl RunAccounts {
-    /// Counting begins.
-    pub(super) fn begin_series<C: Contents, H: Body<C>>(
-        &mut self,
-        device: &Device<C, H>,
-        clock: &RunClock,
-        failures: &mut Failures,
-    ) {
-        let Some(mut series) = self.series.take() else { return };
-        series.begin(self.baseline.at, self.series_sample(device, clock));
-        self.series = Some(series);
-        self.arm_sample(failures);
-    }
-
-    fn series_sample<C: Contents, H: Body<C>>(
-        &self,
-        device: &Device<C, H>,
-        clock: &RunClock,
-    ) -> SeriesSample {
-        let pages_written = self.statistics.pages_written;
-        SeriesSample::new(device.state(clock), &device.body.counters(), pages_written)
-    }
-
-    /// An interval of the series ends, and those that end before `until`, when something happens next; or the timeline
-    /// shows the state of the run.
-    #[cold]
-    pub(super) fn sample<C: Contents, H: Body<C>>(
-        &mut self,
-        until: SimTime,
-        device: &mut Device<C, H>,
-        clock: &RunClock,
-        failures: &mut Failures,
-    ) {
-        let at = failures.fault_events.sample_at;
-        if let Some(mut series) = self.series.take() {
-            if series.next_at() <= at {
-                series.pass(at, until, &self.series_sample(device, clock));
-            }
-            self.series = Some(series);
-        }
-        if self.shown_at <= at {
-            self.show_state(at, until, device, clock);
-        }
-        self.arm_sample(failures);
-    }
-
     /// The next sample is one of the series or of the timeline.
     pub(super) fn arm_sample(&mut self, failures: &mut Failures) {
         let series_at = self.series.as_ref().map_or(SimTime::NEVER, |series| series.next_at());
@@ -117,17 +72,43 @@ impl RunAccounts {
              --series 200"
         )))
     }
+}
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Counting begins.
+    pub(super) fn begin_series(&mut self) {
+        let Some(mut series) = self.accounts.series.take() else { return };
+        series.begin(self.accounts.baseline.at, self.series_sample());
+        self.accounts.series = Some(series);
+        self.accounts.arm_sample(&mut self.failures);
+    }
+
+    fn series_sample(&self) -> SeriesSample {
+        let pages_written = self.accounts.statistics.pages_written;
+        SeriesSample::new(self.device.state(&self.clock), &self.device.body.counters(), pages_written)
+    }
+
+    /// An interval of the series ends, and those that end before `until`, when something happens next; or the timeline
+    /// shows the state of the run.
+    #[cold]
+    pub(super) fn sample(&mut self, until: SimTime) {
+        let at = self.failures.fault_events.sample_at;
+        if let Some(mut series) = self.accounts.series.take() {
+            if series.next_at() <= at {
+                series.pass(at, until, &self.series_sample());
+            }
+            self.accounts.series = Some(series);
+        }
+        if self.accounts.shown_at <= at {
+            self.show_state(at, until);
+        }
+        self.accounts.arm_sample(&mut self.failures);
+    }
 
     /// The table of a run that ended at `end`.
-    pub(super) fn end_series<C: Contents, H: Body<C>>(
-        &mut self,
-        end: SimTime,
-        job: &Job,
-        device: &Device<C, H>,
-        clock: &RunClock,
-    ) -> Result<SeriesColumns, Stop> {
-        let Some(series) = self.series.take() else { return Ok(Vec::new()) };
-        let table = series.finish(end, &self.series_sample(device, clock));
-        if table.is_empty() { Err(self.too_many_intervals(job)) } else { Ok(table) }
+    pub(super) fn end_series(&mut self, end: SimTime) -> Result<SeriesColumns, Stop> {
+        let Some(series) = self.accounts.series.take() else { return Ok(Vec::new()) };
+        let table = series.finish(end, &self.series_sample());
+        if table.is_empty() { Err(self.accounts.too_many_intervals(self.job)) } else { Ok(table) }
     }
 }

@@ -72,23 +72,17 @@ impl RunAccounts {
             self.arm_sample(failures);
         }
     }
-
-    /// Tells the logs the state at `at`, which does not change before `until`.
-    pub(super) fn show_state<C: Contents, H: Body<C>>(
-        &mut self,
-        at: SimTime,
-        until: SimTime,
-        device: &mut Device<C, H>,
-        clock: &RunClock,
-    ) {
-        let state = RunState { at, ..device.state(clock) };
-        device.body.tell_state(&state);
-        let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
-        self.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
-    }
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Tells the logs the state at `at`, which does not change before `until`.
+    pub(super) fn show_state(&mut self, at: SimTime, until: SimTime) {
+        let state = RunState { at, ..self.device.state(&self.clock) };
+        self.device.body.tell_state(&state);
+        let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
+        self.accounts.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
+    }
+
     /// The state in which the run ends.
     pub(super) fn end_showing(&mut self) {
         if self.job.timeline.is_some() {
