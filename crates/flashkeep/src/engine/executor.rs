@@ -2,7 +2,8 @@
 //!
 //! Each file of this folder has one part: `requests` the interface above the tree, `descend` commands on their way
 //! down, `running_plans` plans with stages, `sums` contents and parity, `repair` failed reads, `background` work
-//! without a request, `places` where pages lie.
+//! without a request, `places` where pages lie. The state is in the parts of an [`Engine`]: `nodes`, `work`, `ports` and
+//! `schedule`.
 //!
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
@@ -25,9 +26,11 @@ use crate::kernel::{Id, SimTime, Span};
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) nodes: Nodes<S>,
+    /// Requests and plans in progress.
     pub(super) work: WorkInProgress<C>,
     /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
+    /// Due work, and background work.
     pub(super) schedule: Schedule,
     pub(super) spare_plans: SparePlans,
     /// Reads that were not done where their pages are.

@@ -15,7 +15,7 @@ use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{SimTime, Span};
 use std::ops::{Index, IndexMut};
 
-/// The nodes of an executed tree, by number.
+/// The nodes of an executed tree, by number, and the state of their pages.
 #[derive(Clone, Debug)]
 pub struct Nodes<S> {
     links: Vec<NodeLinks>,

@@ -236,14 +236,6 @@ impl<C: Contents> WorkInProgress<C> {
     }
 }
 
-impl<C: Contents> Ports<C> {
-    /// The number of pages that a port is merging.
-    #[inline]
-    pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
-        &mut self.all[port.index()].merging
-    }
-}
-
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Opens a request of `pages` pages; `tag` is the caller's number for it.
     #[inline]

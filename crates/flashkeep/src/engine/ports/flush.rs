@@ -52,6 +52,7 @@ pub(super) enum FlushPhase {
 pub(in super::super) struct Fences(BTreeMap<u32, Vec<CompletionToken>>);
 
 impl Fences {
+    #[inline]
     pub(in super::super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -91,7 +91,7 @@ pub(super) struct NodePort<C> {
     /// Pages of commands that wait for the link: how many commands, and whether the last one writes.
     awaited: FixedMap<u64, (u32, bool)>,
     /// Pages that are being merged.
-    pub(super) merging: u32,
+    merging: u32,
     /// When all that was written below it, as far as that is known, is on the media.
     settled: SimTime,
 }
@@ -100,7 +100,7 @@ pub(super) struct NodePort<C> {
 #[derive(Clone, Debug)]
 pub struct Ports<C> {
     /// The first is the host's.
-    pub(super) all: Vec<NodePort<C>>,
+    all: Vec<NodePort<C>>,
     requests: Arena<PortRequest>,
     /// Port requests that may get more commands.
     open: Vec<Id<PortRequest>>,
@@ -248,6 +248,12 @@ impl<C: Contents> Ports<C> {
             let is_called = self.all[usize::from(request.port)].port.is_none();
             !is_called && (self.at_work == 0 || !request.is_lost())
         })
+    }
+
+    /// The number of pages that a port is merging.
+    #[inline]
+    pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
+        &mut self.all[port.index()].merging
     }
 
     /// The port request that ended first, if it can be finished.
