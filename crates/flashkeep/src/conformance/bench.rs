@@ -92,7 +92,7 @@ impl<H: TestDevices> Bench<H> {
         let Built { hardware: mut flash, tree, controller, placements, .. } = H::put_together(&drive);
         let operations = flash.log_all();
         let mut engine = Engine::new(tree);
-        engine.controller = controller;
+        engine.tree_mut().controller = controller;
         let is_log = drive.scheme().kind == crate::schemes::Members::Physical;
         let drive_pages = drive.logical_pages() as usize;
         let versions = vec![vec![0]; drive_pages];
@@ -147,17 +147,17 @@ impl<H: TestDevices> Bench<H> {
     }
 
     pub(super) fn exposed_now(&self) -> u64 {
-        self.engine.exposure().pages()
+        self.engine.tree().exposure().pages()
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        self.engine.is_whole()
+        self.engine.tree().is_whole()
     }
 
     /// Pages that the scheme does not promise to keep.
     pub(super) fn exposed(&self, hazard: Hazard) -> BTreeSet<u32> {
         (0..self.pages())
-            .filter(|&page| self.engine.is_exposed(NodeId::ROOT, Page::of(page), hazard))
+            .filter(|&page| self.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), hazard))
             .collect()
     }
 
@@ -169,7 +169,7 @@ impl<H: TestDevices> Bench<H> {
 
     pub(super) fn submit(&mut self, verb: Verb, start: u32, count: u16) {
         // The host waits until a recovery is over.
-        while self.engine.is_recovering() && self.step() {}
+        while self.engine.tree().is_recovering() && self.step() {}
         let start = start.min(self.pages() - 1);
         let count = count.min((self.pages() - start) as u16);
         let tag = self.requests.len() as u32;
@@ -193,7 +193,7 @@ impl<H: TestDevices> Bench<H> {
                 _ => continue,
             };
             self.versions[(start + n) as usize].push(token);
-            self.engine.pages(completion.owner)[n as usize] = Token(token);
+            self.engine.work_mut().pages(completion.owner)[n as usize] = Token(token);
         }
         self.engine.submit(
             &mut self.flash,
@@ -209,9 +209,9 @@ impl<H: TestDevices> Bench<H> {
     }
 
     fn take_finished(&mut self) {
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
             self.check(&finished);
-            self.engine.forget(finished.counter);
+            self.engine.work_mut().forget(finished.counter);
         }
     }
 
@@ -228,7 +228,7 @@ impl<H: TestDevices> Bench<H> {
         let mut missing = 0;
         for (n, &least) in request.least.iter().enumerate() {
             let page = request.start + n as u32;
-            let Token(found) = self.engine.pages(finished.counter)[n];
+            let Token(found) = self.engine.work_mut().pages(finished.counter)[n];
             if self.versions[page as usize][least..].contains(&found) {
                 continue;
             }
@@ -265,7 +265,7 @@ impl<H: TestDevices> Bench<H> {
             steps += 1;
             assert!(steps < 2_000_000, "it never ends");
         }
-        let quiet = (self.engine.is_quiet(), self.flash.is_quiet());
+        let quiet = (self.engine.work().is_quiet(), self.flash.is_quiet());
         assert!(quiet == (true, true), "something was left behind: {quiet:?}");
         assert!(self.requests.iter().all(|request| request.done), "a request was never answered");
     }

@@ -10,7 +10,8 @@ use super::command::{Cause, Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health::repair_key;
-use super::locks::LockMode;
+use super::locks::{LockMode, Locks};
+use super::nodes::Nodes;
 use super::plan::{Key, Lock, Plan, RepairOutcome, Role, Step, Tell};
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -85,21 +86,54 @@ struct BusyPage {
     direct: Span,
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Reads that were not done where the scheme would have done them.
-    #[must_use]
-    pub fn read_counts(&self) -> ReadCounts {
-        self.read_counts
-    }
-
+impl<S: Scheme> Nodes<S> {
     /// Whether a command of a node may be carried out in another way than the scheme plans.
     #[inline(always)]
     pub(super) fn has_choice(&self, node: NodeId, piece: &Command) -> bool {
         piece.verb == Verb::Read
             && self.controller_of(node).reading != Reading::Plain
-            && !self.untimed
             && !piece.flags.has(Flags::BEFORE)
             && !piece.flags.has(Flags::DIRECT)
+    }
+
+    /// The stripe that an alternative of this read would share, if it needs one; none if it would have to wait for it.
+    pub(super) fn key_to_share(
+        &mut self,
+        node: NodeId,
+        step: &Step,
+        wanted: Option<(Key, LockMode)>,
+        locks: &Locks,
+    ) -> Option<Option<Key>> {
+        let Some(key) = repair_key(self.scheme_mut(node), step.member, step.command.start) else {
+            return Some(None);
+        };
+        let scheme = self.scheme_mut(node);
+        let page = scheme.owner(step.member, step.command.start)?;
+        // Writes must wait for those that share the stripe.
+        if scheme.lock(&Command::new(Verb::Write, page, 1)) != Lock::Hold(key) {
+            return None;
+        }
+        let may_share = match wanted {
+            // The command itself has not had to wait; a plan that has submitted everything may still hold the stripe.
+            Some((own, _)) => own == key && !locks.is_exclusive(node, key),
+            None => !locks.is_held(node, key),
+        };
+        may_share.then_some(Some(key))
+    }
+
+    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
+    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
+        self.is_healthy()
+            && self.controller_of(node).reading == Reading::AroundBusy
+            && self.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Reads that were not done where the scheme would have done them.
+    #[must_use]
+    pub fn read_counts(&self) -> ReadCounts {
+        self.read_counts
     }
 
     /// Changes the plan of a read that would wait for a busy part. Returns the stripe that the plan must share then, if
@@ -116,17 +150,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if wanted.is_some_and(|(_, mode)| mode == LockMode::Hold) || !reads_plainly(plan) {
             return None;
         }
-        if let Reading::Hedge(permille) = self.controller_of(node).reading {
-            plan.hedge = Some(permille).filter(|_| !plan.steps.is_empty() && self.has_alternatives(node));
+        if let Reading::Hedge(permille) = self.nodes.controller_of(node).reading {
+            plan.hedge =
+                Some(permille).filter(|_| !plan.steps.is_empty() && self.nodes.has_alternatives(node));
             return None;
         }
         let busy = self.busy_pages(backends, node, plan);
-        let mut alternative = self.blank_plan();
+        let mut alternative = self.spare_plans.take();
         let mut copies = Vec::new();
         let mut shared = None;
         for page in busy {
             let step = page.of(&plan.steps);
-            let Some(key) = self.key_to_share(node, &step, wanted) else { continue };
+            let Some(key) = self.nodes.key_to_share(node, &step, wanted, &self.work.locks) else { continue };
             if !self.find_alternative(backends, node, &step, page.direct, &mut alternative) {
                 continue;
             }
@@ -140,7 +175,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 break;
             }
         }
-        self.plans.push(alternative);
+        self.spare_plans.put(alternative);
         // Pages are numbered by the steps as they were.
         copies.sort_unstable_by_key(|(page, _)| std::cmp::Reverse((page.step, page.nth)));
         copies.into_iter().for_each(|(page, copy)| replace(plan, page, copy));
@@ -171,30 +206,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         busy
     }
 
-    /// The stripe that an alternative of this read would share, if it needs one; none if it would have to wait for it.
-    pub(super) fn key_to_share(
-        &mut self,
-        node: NodeId,
-        step: &Step,
-        wanted: Option<(Key, LockMode)>,
-    ) -> Option<Option<Key>> {
-        let Some(key) = repair_key(self.scheme_mut(node), step.member, step.command.start) else {
-            return Some(None);
-        };
-        let scheme = self.scheme_mut(node);
-        let page = scheme.owner(step.member, step.command.start)?;
-        // Writes must wait for those that share the stripe.
-        if scheme.lock(&Command::new(Verb::Write, page, 1)) != Lock::Hold(key) {
-            return None;
-        }
-        let may_share = match wanted {
-            // The command itself has not had to wait; a plan that has submitted everything may still hold the stripe.
-            Some((own, _)) => own == key && !self.locks.is_exclusive(node, key),
-            None => !self.locks.is_held(node, key),
-        };
-        may_share.then_some(Some(key))
-    }
-
     /// Plans another way to read the page of a step, if it is expected to be done sooner than `direct`, the time that the read
     /// takes at the page's place, by the time of a read at least: so in healthy flash, before that read would begin.
     fn find_alternative<L: Backends<C>>(
@@ -205,7 +216,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         direct: Span,
         plan: &mut Plan,
     ) -> bool {
-        let xor = self.controller_of(node).xor;
+        let xor = self.nodes.controller_of(node).xor;
         self.with_view(backends, node, |scheme, view| {
             let mut tried = vec![*step];
             for _ in 0..MOST_ALTERNATIVES {
@@ -224,19 +235,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
-    /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
-    pub(super) fn may_read_early(&self, node: NodeId) -> bool {
-        !self.has_faults
-            && self.controller_of(node).reading == Reading::AroundBusy
-            && self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
-    }
-
-    /// Whether a read need not wait for the plan that holds its stripe.
-    #[inline]
-    pub(super) fn reads_early(&self, node: NodeId, key: Key, read: &Command) -> bool {
-        self.may_read_early(node) && self.locks.lets_pass(node, key, read)
-    }
-
     /// A page whose reconstruction has failed is read from its own place.
     #[cold]
     pub(super) fn read_directly<L: Backends<C>>(
@@ -247,7 +245,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         token: CompletionToken,
     ) {
-        self.unaccount(token, u32::from(piece.count));
+        self.work.unaccount(token, u32::from(piece.count));
         let piece = Command { flags: piece.flags.with(Flags::DIRECT), ..piece.alone() };
         self.admit(backends, now, node, piece, token);
     }

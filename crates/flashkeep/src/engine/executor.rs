@@ -2,108 +2,39 @@
 //!
 //! Each file of this folder has one part: `requests` the interface above the tree, `descend` commands on their way
 //! down, `running_plans` plans with stages, `sums` contents and parity, `repair` failed reads, `background` work
-//! without a request, `places` where pages lie.
+//! without a request, `places` where pages lie. The state is in the parts of an [`Engine`]: `nodes`, `work`, `ports` and
+//! `schedule`.
 //!
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
 use super::around::ReadCounts;
 use super::backends::{BackendId, Backends, CompletionPart, Done};
-use super::background::{BackgroundClock, Parked};
-use super::coming::{OutstandingWork, Unfinished};
 use super::command::{Flags, Page};
 use super::contents::Contents;
-use super::exposure::Exposure;
-use super::gaps::Gaps;
-use super::health::Health;
-use super::hedge::Hedges;
-use super::latency::Latencies;
-use super::locks::Locks;
-use super::names::PageNames;
-use super::nodes::Nodes;
-use super::plan::{Member, Plan, Why};
-use super::ports::{Fences, PortId, Ports};
-use super::rebuild::ArrayController;
-use super::requests::{CompletionCounter, Finished};
-use super::running::RunningPlan;
+use super::nodes::{Nodes, NodesSeen};
+use super::plan::{Member, SparePlans, Why};
+use super::ports::Ports;
+use super::schedule::{Due, Schedule};
 use super::scheme::{Change, Scheme};
-use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, Tree};
 use super::view::{After, View};
-use crate::kernel::{Arena, Deadlines, Id, SimTime, Span};
-
-/// Work that is due at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Due {
-    Stage(u32),
-    First(u32),
-    Over(u32),
-    Wake(NodeId),
-    Idle(NodeId),
-    Rebuild(NodeId),
-    Recovered,
-    Port(u16),
-    WriteBack(u16),
-    /// Something at the host's port.
-    Host,
-}
-
-impl Due {
-    /// A port may write back.
-    pub(super) fn write_back(port: u16) -> Due {
-        if port == PortId::HOST.0 { Due::Host } else { Due::WriteBack(port) }
-    }
-}
+use super::work::WorkInProgress;
+use crate::kernel::{Id, SimTime, Span};
 
 /// The executor: a tree of schemes over backends, and all operations in progress.
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) nodes: Nodes<S>,
-    pub(super) counters: Arena<CompletionCounter>,
-    pub(super) running_plans: Arena<RunningPlan>,
-    pub(super) unfinished: Unfinished,
-    pub(super) buffers: PageBuffers<C>,
-    pub(super) locks: Locks,
-    /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
-    pub(super) has_faults: bool,
-    /// Whether more is missing than pages that reads have found unreadable.
-    pub(super) announced: bool,
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    pub(super) failures: u64,
-    pub(super) gaps: Gaps,
-    /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
-    pub(super) recovery: Option<Box<Gaps>>,
-    pub(super) health: Health,
+    /// Requests and plans in progress.
+    pub(super) work: WorkInProgress<C>,
     /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
-    /// What waits until requests, of the host or at a port, are durable.
-    pub(super) fences: Fences,
-    /// The names of the nodes' pages in OOB metadata.
-    pub(super) names: PageNames,
-    pub(super) parked: Parked,
-    pub(super) clock: BackgroundClock,
-    pub(super) due: Deadlines<Due>,
-    pub(super) finished: Vec<Finished>,
-    /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
-    #[allow(clippy::vec_box)]
-    pub(super) plans: Vec<Box<Plan>>,
-    pub(super) exposure: Exposure,
-    /// The controller of level 0.
-    pub controller: ArrayController,
-    /// The controllers of the levels from 1 on.
-    pub(super) controllers: Vec<ArrayController>,
-    /// When the controller of each level has finished its parity computations.
-    pub(super) xor_free: Vec<SimTime>,
-    /// Whether parity computations take no time in all controllers.
-    pub untimed: bool,
-    /// The number of requests opened so far, which is the age of the next one.
-    pub(super) opened: u32,
-    /// Where the time of requests goes, if that is measured.
-    pub(super) latencies: Latencies,
+    /// Due work, and background work.
+    pub(super) schedule: Schedule,
+    pub(super) spare_plans: SparePlans,
     /// Reads that were not done where their pages are.
     pub(super) read_counts: ReadCounts,
-    /// Reads that are done in another way as well if they take long.
-    pub(super) hedges: Hedges<C>,
     /// The shortest time that a read was expected to take, without waiting.
     pub(super) fastest_read: Span,
 }
@@ -113,37 +44,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
         let Flat { shapes, schemes, controllers, ports } = tree.flatten();
-        let nodes = Nodes::new(shapes, schemes);
+        let nodes = Nodes::new(shapes, schemes, controllers);
         Engine {
-            unfinished: Unfinished::new(nodes.len()),
-            parked: Parked::new(nodes.len()),
-            clock: BackgroundClock::new(nodes.all_schemes()),
-            health: Health::new(nodes.all_schemes()),
-            exposure: Exposure::new(nodes.len()),
+            work: WorkInProgress::new(nodes.len()),
+            schedule: Schedule::new(nodes.all_schemes()),
             nodes,
-            counters: Arena::default(),
-            running_plans: Arena::default(),
-            buffers: PageBuffers::default(),
-            locks: Locks::default(),
-            has_faults: false,
-            announced: false,
-            failures: 0,
-            gaps: Gaps::default(),
-            recovery: None,
             ports: Ports::new(ports),
-            fences: Fences::default(),
-            names: PageNames::default(),
-            due: Deadlines::default(),
-            finished: Vec::new(),
-            plans: Vec::new(),
-            controller: ArrayController::default(),
-            xor_free: vec![SimTime::ZERO; controllers.len() + 1],
-            controllers,
-            untimed: false,
-            opened: 0,
-            latencies: Latencies::default(),
+            spare_plans: SparePlans::default(),
             read_counts: ReadCounts::default(),
-            hedges: Hedges::default(),
             fastest_read: Span(u64::MAX / 2),
         }
     }
@@ -155,24 +63,49 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &self.nodes
     }
 
-    /// The only backend, if the root passes every command on to it unchanged.
+    /// The same, mutable.
+    #[inline]
+    pub fn tree_mut(&mut self) -> &mut Nodes<S> {
+        &mut self.nodes
+    }
+
+    /// The requests and plans in progress.
     #[must_use]
-    pub fn only_backend(&self) -> Option<BackendId> {
-        let only = self.nodes[NodeId::ROOT].only.filter(|_| !self.has_faults)?;
-        self.nodes[only].backend
+    #[inline]
+    pub fn work(&self) -> &WorkInProgress<C> {
+        &self.work
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn work_mut(&mut self) -> &mut WorkInProgress<C> {
+        &mut self.work
+    }
+
+    /// The engine's own work that is due, and background work.
+    #[must_use]
+    #[inline]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn schedule_mut(&mut self) -> &mut Schedule {
+        &mut self.schedule
     }
 
     /// The instant of the engine's own next event.
     #[must_use]
     #[inline]
     pub fn next_due(&self) -> SimTime {
-        self.due.next().min(self.hedges.next())
+        self.schedule.due.next().min(self.work.hedges.next())
     }
 
     /// Handles all events due by `now`, and the completions of backends.
     pub fn advance<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         let (mut alone, mut for_host) = (true, false);
-        while let Some(due) = self.due.pop_due(now) {
+        while let Some(due) = self.schedule.due.pop_due(now) {
             alone &= matches!(due, Due::Port(_));
             match due {
                 Due::Stage(running) => self.arrive(backends, now, Id::new(running), Self::run_stage),
@@ -190,7 +123,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Host => for_host = true,
             }
         }
-        if self.hedges.next() <= now {
+        if self.work.hedges.next() <= now {
             alone = false;
             self.race(backends, now);
         }
@@ -207,7 +140,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Handles the completions of backends and plans waiting commands again, until nothing changes.
     #[inline(always)]
     pub fn settle<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        if !backends.done().is_empty() || !self.parked.is_empty() {
+        if !backends.done().is_empty() || !self.work.parked.is_empty() {
             self.take_all_in(backends, now);
         }
     }
@@ -230,7 +163,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.end_port_requests(backends, now);
                 continue;
             }
-            if self.parked.is_empty() || !self.retry(backends, now) {
+            if self.work.parked.is_empty() || !self.retry(backends, now) {
                 return;
             }
         }
@@ -239,16 +172,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
-        (self.has_faults, self.announced) = (true, true);
-        self.failures += 1;
-        self.nodes[node].alive = change != Change::Failed;
-        if change == Change::Replaced {
-            if self.nodes.is_below_map(node) {
-                self.gaps.none(node);
-            } else {
-                self.gaps.all(node);
-            }
-        }
+        self.nodes.note_change(node, change);
         self.close_ports(backends, now, node, change);
         self.tell_parent(backends, now, node, change);
     }
@@ -270,9 +194,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn is_at_work(&self, node: NodeId) -> bool {
         let below = self.nodes.subtree(node);
-        below.iter().any(|&node| !self.parked.has_none(node))
+        below.iter().any(|&node| !self.work.parked.has_none(node))
             || self.ports.is_at_work(&below)
             || self
+                .work
                 .running_plans
                 .places()
                 .any(|running| running.is_under_way() && below.contains(&running.node))
@@ -295,14 +220,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.nodes.subtree(node) {
-            if let Some(replaced) = self.nodes.set_scheme(at, schemes[at.index()].take()) {
-                go_on(self.nodes.scheme_mut(at), &replaced);
-            }
-            self.nodes[at].alive = true;
-            self.gaps.none(at);
-            self.health.restart(at, &self.nodes.all_schemes()[at.index()]);
-            self.buffers.forget_carried(at);
-            self.note_exposure(now, at);
+            self.nodes.renew(at, schemes[at.index()].take(), go_on);
+            self.work.buffers.forget_carried(at);
+            self.nodes.note_exposure(now, at);
         }
         self.change(backends, now, node, Change::Replaced);
     }
@@ -326,9 +246,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.nodes.is_below_map(node) {
             self.pass_up(backends, now, parent, change);
         }
-        self.note_exposure(now, parent);
+        self.nodes.note_exposure(now, parent);
         self.press(backends, now, parent);
-        self.begin_rebuild(now, parent);
+        self.schedule.begin_rebuild(now, parent, &self.nodes);
         if matches!(change, Change::Replaced | Change::Returned) && !self.nodes.is_below_map(node) {
             self.pass_losses_up(backends, now, parent);
         }
@@ -361,7 +281,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         } else if part == CompletionPart::Retired {
             self.tell_parent(backends, now, node, Change::Retired(page));
-        } else if !self.is_before(node, page) && !backends.holds(backend, page) {
+        } else if !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
+            && !backends.holds(backend, page)
+        {
             // A page that was written since is not missing.
             let refused = part == CompletionPart::Refused;
             let change = if refused { Change::Refused(page) } else { Change::Damaged(page) };
@@ -369,21 +291,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether no operation is in progress.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        self.counters.live() == 0 && self.running_plans.live() == 0 && self.parked.is_empty()
-    }
-
     // ---------------------------------------------------------------- small things
-
-    /// The scheme of a node that has one.
-    ///
-    /// # Panics
-    /// Where the node is a backend.
-    pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
-        self.nodes.scheme_mut(node)
-    }
 
     /// Calls the scheme at `node` with its view.
     #[inline(always)]
@@ -393,32 +301,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
-        let Engine { nodes, locks, gaps, health, names, ports, running_plans, unfinished, parked, .. } = self;
-        let (scheme, shape, after) = nodes.split(node);
-        let deeper = After {
-            node,
-            schemes: after,
-            ports,
-            coming: OutstandingWork { running_plans, unfinished, locks, parked },
-        };
+        let Engine { nodes, work, ports, .. } = self;
+        let (scheme, NodesSeen { links: shape, after, gaps, health, names }) = nodes.split(node);
+        let deeper = After { node, schemes: after, ports, coming: work.outstanding() };
         let (below, deeper) = (backends, &deeper);
-        ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })
-    }
-
-    /// An empty plan; the caller returns it by pushing it onto `plans`.
-    #[inline]
-    pub(super) fn blank_plan(&mut self) -> Box<Plan> {
-        let mut plan = self.plans.pop().unwrap_or_default();
-        plan.clear();
-        plan
-    }
-
-    /// A completion counter for this many pages.
-    #[inline]
-    pub(super) fn claim_counter(&mut self, pages: u32) -> Id<CompletionCounter> {
-        let counter = self.counters.claim();
-        self.buffers.open(counter, pages as usize);
-        counter
+        ask(
+            scheme,
+            &View { shape, node, below, locks: &work.locks, gaps, health, names, deeper, fell_short: false },
+        )
     }
 
     /// Handles the completion of pages.
@@ -433,26 +323,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 return self.on_backend_event(backends, now, (backend, page), done.part);
             }
             let child = self.nodes.once_of(backend);
-            self.latencies.note_failed(backends, now, done);
+            self.work.latencies.note_failed(backends, now, done);
             return self.failed(
                 backends,
                 now,
                 super::repair::FailedPage { child, page, token: done.token, flags: Flags::NONE },
             );
         }
-        let running = self.counters[done.token.owner].running;
-        if running.is_some() && self.running_plans[running].race.is_some() {
+        let running = self.work.counters[done.token.owner].running;
+        if running.is_some() && self.work.running_plans[running].race.is_some() {
             return self.take_in_race(backends, now, running, done);
         }
-        if self.latencies.are_measured() {
-            let plan = if running.is_some() { Some(&self.running_plans[running]) } else { None };
-            self.latencies.note_done(backends, done, plan);
+        if self.work.latencies.are_measured() {
+            let plan = if running.is_some() { Some(&self.work.running_plans[running]) } else { None };
+            self.work.latencies.note_done(backends, done, plan);
         }
         if running.is_some() {
             self.receive(backends, now, running, done);
         } else {
-            self.buffers.keep(done);
-            self.count_off(done);
+            self.work.buffers.keep(done);
+            self.work.count_off(done, &mut self.ports, &mut self.schedule);
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use super::backends::BackendId;
 use super::command::Page;
-use super::contents::Contents;
-use super::executor::Engine;
 use super::health::{OwnHealth, Protection};
+use super::nodes::Nodes;
 use super::plan::Member;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -113,7 +112,7 @@ impl Exposure {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// Unprotected pages over time, and lost pages.
     #[must_use]
     pub fn exposure(&self) -> &Exposure {
@@ -138,7 +137,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The number of pages of a node that the failure of one more unit would lose now.
     #[inline(always)]
     pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
-        match self.nodes.scheme(node) {
+        match self.scheme(node) {
             Some(scheme) if self.health.is_own(node) => {
                 scheme.protection().own().map_or(0, OwnHealth::exposed)
             }
@@ -146,34 +145,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether no node ever failed or lost a page.
-    #[must_use]
-    pub fn is_healthy(&self) -> bool {
-        !self.has_faults
-    }
-
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
-    /// rebuild phase.
-    #[must_use]
-    pub fn heals_in_passing(&self) -> bool {
-        !self.announced
-    }
-
-    /// All missing pages have been restored.
-    pub fn forget_announced(&mut self) {
-        self.announced = false;
-    }
-
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let mut own = self.nodes.schemes().filter_map(|scheme| scheme.protection().own());
+        let mut own = self.schemes().filter_map(|scheme| scheme.protection().own());
         self.health.is_whole() && own.all(OwnHealth::is_whole)
     }
 
@@ -194,13 +169,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         pages: &Bits,
         is_sound: &dyn Fn(BackendId) -> bool,
     ) -> Option<Bits> {
-        let shape = &self.nodes[node];
+        let shape = &self[node];
         if let Some(backend) = shape.backend {
             return is_sound(backend).then(Bits::default);
         }
-        let scheme = self.nodes.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
-        let has_all = |child: NodeId| self.nodes[child].alive && self.gaps.lacks_none(child);
-        for &child in shape.children.iter().filter(|&&child| self.nodes[child].alive) {
+        let scheme = self.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
+        let has_all = |child: NodeId| self[child].alive && self.gaps.lacks_none(child);
+        for &child in shape.children.iter().filter(|&&child| self[child].alive) {
             if self.unreadable_at(child, &Bits::default(), is_sound)?.count() > 0 {
                 return None;
             }
@@ -227,10 +202,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
     fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
-        let (shape, mut lost) = (&self.nodes[NodeId::ROOT], Bits::default());
+        let (shape, mut lost) = (&self[NodeId::ROOT], Bits::default());
         for &member in members {
             let child = shape.child(Member(member));
-            let alive = self.nodes[child].alive;
+            let alive = self[child].alive;
             for place in (0..scheme.capacity()).map(Page) {
                 let Some(page) =
                     scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
@@ -248,10 +223,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
     #[must_use]
     pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
-        let node = self.nodes.of_backend(backend);
-        let has = |node: NodeId| self.nodes[node].alive && !self.gaps.lacks(node, page.0);
-        let above = node.and_then(|node| self.nodes[node].parent).map(|(above, _)| above);
-        let through = above.filter(|&above| above != NodeId::HOST && self.nodes[above].through.is_some());
+        let node = self.of_backend(backend);
+        let has = |node: NodeId| self[node].alive && !self.gaps.lacks(node, page.0);
+        let above = node.and_then(|node| self[node].parent).map(|(above, _)| above);
+        let through = above.filter(|&above| above != NodeId::HOST && self[above].through.is_some());
         node.is_some_and(has) && through.is_none_or(has)
     }
 }

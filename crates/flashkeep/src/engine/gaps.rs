@@ -3,11 +3,11 @@
 //! so that it is repaired or reported. A write of the page ends that.
 
 use super::backends::{Backends, CompletionPart, Done};
-use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health::Protection;
+use super::nodes::Nodes;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
@@ -110,48 +110,14 @@ impl Gaps {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// A member that has just been replaced, or responds again, is recorded to lack pages. This clears the record of
-    /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
-    /// page.
-    pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
-        if !self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
-            return;
-        }
-        if self.nodes.scheme(node).is_some_and(|scheme| matches!(scheme.protection(), Protection::None)) {
-            return; // of each page there is one copy
-        }
-        self.note_losses(backends);
-        if self.close_gaps_of_unused(node) {
-            return;
-        }
-        let mut zeros = Vec::new();
-        self.with_view(backends, node, |scheme, view| {
-            let mut places = Vec::new();
-            for page in 0..scheme.capacity() {
-                places.clear();
-                scheme.places(Page(page), |member, page| places.push((member, page)));
-                let has = |&&(member, page): &&(Member, Page)| view.has(member, page);
-                let holds_nothing = |&(member, page): &(Member, Page)| !view.holds(member, page);
-                if places.iter().find(has).is_some_and(holds_nothing) {
-                    let lacks = |place: &&(Member, Page)| view.alive(place.0) && !has(place);
-                    zeros.extend(places.iter().filter(lacks).filter(|place| holds_nothing(place)));
-                }
-            }
-        });
-        for (Member(member), page) in zeros {
-            let child = &self.nodes[node].children[usize::from(member)];
-            self.gaps.set(*child, page.0, false);
-        }
-    }
-
-    /// The same for a scheme that knows which pages are no known zeros, and whose copies have equal addresses, as long as
-    /// members have all of their pages or have been replaced; false if that is not so.
+impl<S: Scheme> Nodes<S> {
+    /// Clears the record of known zeros for a scheme that knows which pages are none, and whose copies have equal addresses,
+    /// as long as members have all of their pages or have been replaced; false if that is not so.
     fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
-        let children = self.nodes[node].children.clone();
-        let Some(scheme) = self.nodes.scheme(node) else { return false };
+        let children = self[node].children.clone();
+        let Some(scheme) = self.scheme(node) else { return false };
         let (Some(used), Some(1)) = (scheme.used(), scheme.period()) else { return false };
-        let alive = || children.iter().copied().filter(|child| self.nodes[*child].alive);
+        let alive = || children.iter().copied().filter(|child| self[*child].alive);
         let is_replaced = |child: NodeId| self.gaps.lacks_all_but_some(child);
         let known = |child: NodeId| self.gaps.lacks_none(child) || is_replaced(child);
         if !alive().any(|child| self.gaps.lacks_none(child)) || !alive().all(known) {
@@ -170,21 +136,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         true
     }
 
-    /// Pages whose loss backends have reported are missing from now on, though the reports have not been handled yet.
-    fn note_losses<L: Backends<C>>(&mut self, backends: &mut L) {
-        let is_gone = |part| matches!(part, CompletionPart::Lost | CompletionPart::Refused);
-        let lost = |done: &Done<C>| done.failed.filter(|_| is_gone(done.part));
-        let reported: Vec<_> = backends.done().iter().filter_map(lost).collect();
-        for (backend, page) in reported {
-            if let Some(node) = self.nodes.of_backend(backend)
-                && !self.is_before(node, page)
-                && !backends.holds(backend, page)
-            {
-                self.gaps.set(node, page.0, true);
-            }
-        }
-    }
-
     /// Recovery found contents of a root's page that are not those of a write. If the page had been written although a
     /// part of it was lost, it is lost again.
     pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
@@ -193,6 +144,80 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.gaps.set(NodeId::ROOT, page.0, true);
         }
         poisoned
+    }
+
+    /// The pages that a node has lost, in its own numbers.
+    fn lost_pages_of(&self, node: NodeId) -> Vec<Page> {
+        let (shape, Some(scheme)) = (&self[node], self.scheme(node)) else { return Vec::new() };
+        let all = (0..scheme.capacity()).map(Page);
+        match scheme.protection() {
+            Protection::None | Protection::Copies => {
+                // A member that does not respond may respond again.
+                let lacks = |child: NodeId, page: Page| self[child].alive && self.gaps.lacks(child, page.0);
+                let lacking = |child: &&NodeId| self[**child].alive && !self.gaps.lacks_none(**child);
+                // Each page has a copy on another member.
+                let most = usize::from(matches!(scheme.protection(), Protection::Copies));
+                if shape.children.iter().filter(lacking).count() <= most {
+                    return Vec::new();
+                }
+                all.filter(|&page| is_gone(shape, scheme, page, lacks)).collect()
+            }
+            Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),
+            Protection::Stripes(_) => {
+                self.health.lost(node).into_iter().flat_map(|lost| lost.iter().map(Page)).collect()
+            }
+        }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// A member that has just been replaced, or responds again, is recorded to lack pages. This clears the record of
+    /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
+    /// page.
+    pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
+        if !self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
+            return;
+        }
+        if self.nodes.scheme(node).is_some_and(|scheme| matches!(scheme.protection(), Protection::None)) {
+            return; // of each page there is one copy
+        }
+        self.note_losses(backends);
+        if self.nodes.close_gaps_of_unused(node) {
+            return;
+        }
+        let mut zeros = Vec::new();
+        self.with_view(backends, node, |scheme, view| {
+            let mut places = Vec::new();
+            for page in 0..scheme.capacity() {
+                places.clear();
+                scheme.places(Page(page), |member, page| places.push((member, page)));
+                let has = |&&(member, page): &&(Member, Page)| view.has(member, page);
+                let holds_nothing = |&(member, page): &(Member, Page)| !view.holds(member, page);
+                if places.iter().find(has).is_some_and(holds_nothing) {
+                    let lacks = |place: &&(Member, Page)| view.alive(place.0) && !has(place);
+                    zeros.extend(places.iter().filter(lacks).filter(|place| holds_nothing(place)));
+                }
+            }
+        });
+        for (Member(member), page) in zeros {
+            let child = &self.nodes[node].children[usize::from(member)];
+            self.nodes.gaps.set(*child, page.0, false);
+        }
+    }
+
+    /// Pages whose loss backends have reported are missing from now on, though the reports have not been handled yet.
+    fn note_losses<L: Backends<C>>(&mut self, backends: &mut L) {
+        let is_gone = |part| matches!(part, CompletionPart::Lost | CompletionPart::Refused);
+        let lost = |done: &Done<C>| done.failed.filter(|_| is_gone(done.part));
+        let reported: Vec<_> = backends.done().iter().filter_map(lost).collect();
+        for (backend, page) in reported {
+            if let Some(node) = self.nodes.of_backend(backend)
+                && !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
+                && !backends.holds(backend, page)
+            {
+                self.nodes.gaps.set(node, page.0, true);
+            }
+        }
     }
 
     /// A read of a node's page has failed. If the page is still unreadable, it is recorded as missing, and the scheme
@@ -206,7 +231,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         page: Page,
     ) {
         let NodeLinks { alive, parent, .. } = self.nodes[node];
-        let known = !alive || parent.is_none() || self.gaps.lacks(node, page.0);
+        let known = !alive || parent.is_none() || self.nodes.gaps.lacks(node, page.0);
         if known || !self.is_unreadable(backends, node, page) {
             return;
         }
@@ -221,36 +246,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !alive || parent.is_none() {
             return;
         }
-        let lost = self.lost_pages_of(node).into_iter().map(|page| self.nodes.outer(node, page));
-        let lost: Vec<Page> =
-            lost.filter(|&page| !self.gaps.lacks(node, page.0) && !self.is_before(node, page)).collect();
+        let lost = self.nodes.lost_pages_of(node).into_iter().map(|page| self.nodes.outer(node, page));
+        let lost: Vec<Page> = lost
+            .filter(|&page| {
+                !self.nodes.gaps.lacks(node, page.0)
+                    && !self.ports.is_before(node, page, &self.nodes, &self.work.locks)
+            })
+            .collect();
         if !lost.is_empty() {
-            lost.into_iter().for_each(|page| self.gaps.set(node, page.0, true));
+            lost.into_iter().for_each(|page| self.nodes.gaps.set(node, page.0, true));
             self.tell_parent(backends, now, node, Change::Returned);
-        }
-    }
-
-    /// The pages that a node has lost, in its own numbers.
-    fn lost_pages_of(&self, node: NodeId) -> Vec<Page> {
-        let (shape, Some(scheme)) = (&self.nodes[node], self.nodes.scheme(node)) else { return Vec::new() };
-        let all = (0..scheme.capacity()).map(Page);
-        match scheme.protection() {
-            Protection::None | Protection::Copies => {
-                // A member that does not respond may respond again.
-                let lacks =
-                    |child: NodeId, page: Page| self.nodes[child].alive && self.gaps.lacks(child, page.0);
-                let lacking = |child: &&NodeId| self.nodes[**child].alive && !self.gaps.lacks_none(**child);
-                // Each page has a copy on another member.
-                let most = usize::from(matches!(scheme.protection(), Protection::Copies));
-                if shape.children.iter().filter(lacking).count() <= most {
-                    return Vec::new();
-                }
-                all.filter(|&page| is_gone(shape, scheme, page, lacks)).collect()
-            }
-            Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),
-            Protection::Stripes(_) => {
-                self.health.lost(node).into_iter().flat_map(|lost| lost.iter().map(Page)).collect()
-            }
         }
     }
 
@@ -261,14 +266,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !shape.alive {
             return false;
         }
-        if self.gaps.lacks(node, page.0) {
+        if self.nodes.gaps.lacks(node, page.0) {
             return true;
         }
-        if self.is_before(node, page) {
+        if self.ports.is_before(node, page, &self.nodes, &self.work.locks) {
             return false;
         }
         let page = shape.inner(page);
-        self.has_nothing_readable(backends, node, page) && !self.changes(node, page)
+        // A read that had to wait for a copy may find that the page has been written since.
+        let waits = self.work.outstanding();
+        self.has_nothing_readable(backends, node, page) && waits.holds(node, page).is_none()
     }
 
     /// Whether no place of a page can be read, however commands that wait will change that.
@@ -279,12 +286,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let Some(scheme) = self.nodes.scheme(node) else { return false };
         is_gone(shape, scheme, page, |child, page| self.is_unreadable(backends, child, page))
-    }
-
-    /// Whether a waiting command changes a page: a read had to wait for a copy of it, and it has been written since.
-    fn changes(&self, node: NodeId, page: Page) -> bool {
-        let Engine { running_plans, unfinished, locks, parked, .. } = self;
-        (OutstandingWork { running_plans, unfinished, locks, parked }).holds(node, page).is_some()
     }
 }
 

@@ -12,11 +12,13 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::health::Protection;
 use super::locks::LockMode;
+use super::nodes::Nodes;
 use super::plan::{Plan, Step};
 use super::repair::FailedPage;
 use super::running::{Purpose, RunningPlan, Start, StripeHold};
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::device::latency::Breakdown;
 use crate::kernel::{Arena, Id, SimTime, Span, reach};
 use std::collections::{BTreeMap, VecDeque};
@@ -197,12 +199,14 @@ impl Race {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// Whether pages of a node can be read in several ways.
     pub(super) fn has_alternatives(&self, node: NodeId) -> bool {
-        self.nodes.scheme(node).is_some_and(|scheme| !matches!(scheme.protection(), Protection::None))
+        self.scheme(node).is_some_and(|scheme| !matches!(scheme.protection(), Protection::None))
     }
+}
 
+impl<C: Contents> WorkInProgress<C> {
     /// A hedged plan begins: it is looked at again if it takes longer than most.
     pub(super) fn begin_race(&mut self, now: SimTime, id: Id<RunningPlan>, permille: u16, places: u32) {
         let node = self.running_plans[id].node;
@@ -216,18 +220,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         (this.begun, this.left, this.ahead, this.timer) = (now, places, 0, timer);
         self.running_plans[id].race = race;
     }
+}
 
+impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Handles what is due for hedged plans.
     #[cold]
     pub(super) fn race<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        while let Some(event) = self.hedges.pop_due(now) {
+        while let Some(event) = self.work.hedges.pop_due(now) {
             match event {
                 Event::Timer(id) => {
-                    self.hedges.races[self.running_plans[id].race].timer = None;
+                    self.work.hedges.races[self.work.running_plans[id].race].timer = None;
                     self.hedge(backends, now, id);
                 }
                 Event::Completion(id, completion) => {
-                    self.hedges.races[self.running_plans[id].race].ahead -= 1;
+                    self.work.hedges.races[self.work.running_plans[id].race].ahead -= 1;
                     self.arrive_first(backends, now, id, *completion);
                 }
             }
@@ -243,7 +249,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<RunningPlan>,
         done: &Done<C>,
     ) {
-        let parts = self.latencies.parts(backends, done);
+        let parts = self.work.latencies.parts(backends, done);
         self.come(backends, now, id, Completion { done: *done, parts, second: false, lost: false });
     }
 
@@ -260,8 +266,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if at <= now {
             return self.arrive_first(backends, now, id, completion);
         }
-        self.hedges.races[self.running_plans[id].race].ahead += 1;
-        self.hedges.push(at, Event::Completion(id, Box::new(completion)));
+        self.work.hedges.races[self.work.running_plans[id].race].ahead += 1;
+        self.work.hedges.push(at, Event::Completion(id, Box::new(completion)));
     }
 
     /// Pages come that are the first of two, or the last.
@@ -272,8 +278,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<RunningPlan>,
         completion: Completion<C>,
     ) {
-        let running = &mut self.running_plans[id];
-        let race = &mut self.hedges.races[running.race];
+        let running = &mut self.work.running_plans[id];
+        let race = &mut self.work.hedges.races[running.race];
         let mut done = completion.done;
         if done.part != CompletionPart::Durable {
             let mut fills = false;
@@ -285,25 +291,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.read_counts.hedge_won += u64::from(completion.second && !lost);
                 }
             }
-            let counter = &mut self.counters[running.counter];
+            let counter = &mut self.work.counters[running.counter];
             if !completion.second {
                 counter.unacknowledged -= done.pages;
             }
             if fills {
                 counter.acknowledged = counter.acknowledged.max(done.acknowledged);
                 counter.service = counter.service.max(done.service);
-                done.spent = self.latencies.list(backends, done.spent, completion.parts);
-                self.latencies.note_done(backends, &done, Some(&self.running_plans[id]));
-                self.buffers.take_in(id, &self.running_plans[id], &done);
+                done.spent = self.work.latencies.list(backends, done.spent, completion.parts);
+                self.work.latencies.note_done(backends, &done, Some(&self.work.running_plans[id]));
+                self.work.buffers.take_in(id, &self.work.running_plans[id], &done);
             }
         }
-        let running = &self.running_plans[id];
-        let counter = &mut self.counters[running.counter];
+        let running = &self.work.running_plans[id];
+        let counter = &mut self.work.counters[running.counter];
         if done.part != CompletionPart::Acknowledged {
             counter.durable = counter.durable.max(done.durable);
             counter.undurable -= done.pages;
         }
-        let race = &self.hedges.races[running.race];
+        let race = &self.work.hedges.races[running.race];
         let (complete, over) = (race.left == 0, counter.undurable == 0 && race.ahead == 0);
         if complete && !running.is_told() {
             self.end_race(backends, now, id);
@@ -315,21 +321,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// All pages have come: the caller is notified, in one message, while reads may still be under way.
     fn end_race<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
-        let RunningPlan { node, race, .. } = self.running_plans[id];
-        let begun = self.hedges.races[race].begun;
-        reach(&mut self.hedges.times, node.index()).add(now.since(begun));
-        self.hedges.stop(race);
+        let RunningPlan { node, race, .. } = self.work.running_plans[id];
+        let begun = self.work.hedges.races[race].begun;
+        reach(&mut self.work.hedges.times, node.index()).add(now.since(begun));
+        self.work.hedges.stop(race);
         self.tell(backends, now, id, CompletionPart::Both, now);
     }
 
     /// Pages that have not come are read in another way, where that needs no waiting.
     fn hedge<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
-        let RunningPlan { race, node, .. } = self.running_plans[id];
-        if self.has_faults && self.health.is_copying(node) {
+        let RunningPlan { race, node, .. } = self.work.running_plans[id];
+        if self.nodes.is_copying(node) {
             return;
         }
-        for place in 0..self.hedges.races[race].places.len() as u32 {
-            let Place { filled, ended, troubled, .. } = self.hedges.races[race].places[place as usize];
+        for place in 0..self.work.hedges.races[race].places.len() as u32 {
+            let Place { filled, ended, troubled, .. } = self.work.hedges.races[race].places[place as usize];
             if !filled && !ended && !troubled {
                 self.read_again(backends, now, id, place);
             }
@@ -344,7 +350,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<RunningPlan>,
         place: u32,
     ) {
-        let running = &self.running_plans[id];
+        let running = &self.work.running_plans[id];
         let RunningPlan { race, node, counter, .. } = *running;
         let (at, age) = (running.step_of(place), running.caller.age);
         let asked = running.steps[at];
@@ -355,31 +361,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let StripeHold::Held(key) = running.stripe { Some((key, LockMode::Share)) } else { None };
         let step = Step { at: 0, command: asked.command.over(page, 1), ..asked };
         // Pages of the scheme may have moved since.
-        if self.scheme_mut(node).owner(step.member, page) != Some(own) {
+        if self.nodes.scheme_mut(node).owner(step.member, page) != Some(own) {
             return;
         }
         let token = CompletionToken::at(counter, place, age);
         let child = self.nodes[node].child(step.member);
         let wanted = FailedPage { child, page, token, flags: step.command.flags };
-        if self.is_missing_above(node, id, wanted) {
+        if self.work.is_missing_above(node, id, wanted, &self.nodes) {
             return;
         }
-        let Some(key) = self.key_to_share(node, &step, held) else { return };
-        let mut plan = self.blank_plan();
+        let Some(key) = self.nodes.key_to_share(node, &step, held, &self.work.locks) else { return };
+        let mut plan = self.spare_plans.take();
         if self.plan_second(backends, node, &step, &mut plan) {
             self.read_counts.note_hedge(&step, &plan);
-            self.allow_newer(token);
-            self.latencies.note_hedge(counter, now);
-            self.counters[counter].undurable += 1;
-            self.hedges.races[race].places[place as usize].second = true;
+            self.work.allow_newer(token, &self.ports);
+            self.work.latencies.note_hedge(counter, now);
+            self.work.counters[counter].undurable += 1;
+            self.work.hedges.races[race].places[place as usize].second = true;
             if let Some(key) = key {
-                self.locks.take(node, key, LockMode::Share);
+                self.work.locks.take(node, key, LockMode::Share);
             }
             let purpose = Purpose::Hedge(Box::new(wanted));
             let start = Start { purpose, ..Start::new(node, step.command, token) }.holding(key);
             self.start(backends, now, start, &mut plan);
         }
-        self.plans.push(plan);
+        self.spare_plans.put(plan);
     }
 
     /// Plans another way to read the page of a step.
@@ -404,10 +410,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         done: Done<C>,
         lost: bool,
     ) {
-        let first = self.counters[done.token.owner].running;
-        let contents = self.buffers.read_for_caller(&self.running_plans[id], 0);
+        let first = self.work.counters[done.token.owner].running;
+        let contents = self.work.buffers.read_for_caller(&self.work.running_plans[id], 0);
         let done = Done { part: CompletionPart::Both, contents, ..done };
-        let parts = self.latencies.parts(backends, &done);
+        let parts = self.work.latencies.parts(backends, &done);
         self.come(backends, now, first, Completion { done, parts, second: true, lost });
     }
 }

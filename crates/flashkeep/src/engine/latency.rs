@@ -4,13 +4,14 @@
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::contents::Contents;
-use super::executor::Engine;
+use super::nodes::Nodes;
 use super::plan::Tell;
-use super::ports::PortRequest;
+use super::ports::{PortRequest, Ports};
 use super::requests::CompletionCounter;
 use super::running::RunningPlan;
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::device::latency::{Breakdown, FlashTimes, Part, TimeSpent};
 use crate::kernel::{Id, SimTime, Span, reach};
 use std::borrow::Cow;
@@ -329,7 +330,32 @@ impl CounterLatency {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
+    /// What commands wait for that the scheme of a node makes wait.
+    pub(super) fn waits_for(&self, node: NodeId) -> Part {
+        let scheme = self.scheme(node);
+        let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
+        if gc { Part::Gc } else { Part::Buffer }
+    }
+}
+
+impl<C: Contents> WorkInProgress<C> {
+    /// A command that has waited at a node continues now.
+    #[inline]
+    pub(super) fn note_wait<S: Scheme>(
+        &mut self,
+        node: NodeId,
+        token: CompletionToken,
+        waited: Option<&Waited>,
+        now: SimTime,
+        nodes: &Nodes<S>,
+    ) {
+        if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
+            let room = if waited.room > Span::ZERO { nodes.waits_for(node) } else { Part::Lock };
+            self.latencies.note_wait(token, waited, room, now);
+        }
+    }
+
     /// Measures where the time of requests goes, from now on, or does so no longer.
     pub fn break_down(&mut self, measures: bool) {
         self.latencies.set(measures);
@@ -357,36 +383,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.map_or_else(Breakdown::default, |this| this.at(self.counters[counter].acknowledged))
     }
 
-    /// A command that has waited at a node continues now.
-    #[inline]
-    pub(super) fn note_wait(
-        &mut self,
-        node: NodeId,
-        token: CompletionToken,
-        waited: Option<&Waited>,
-        now: SimTime,
-    ) {
-        if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
-            let room = if waited.room > Span::ZERO { self.waits_for(node) } else { Part::Lock };
-            self.latencies.note_wait(token, waited, room, now);
-        }
-    }
-
-    /// What commands wait for that the scheme of a node makes wait.
-    pub(super) fn waits_for(&self, node: NodeId) -> Part {
-        let scheme = self.nodes.scheme(node);
-        let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
-        if gc { Part::Gc } else { Part::Buffer }
-    }
-
     /// Where the time of a port request went, until `end`: a write to a full cache waits for an eviction.
     pub(super) fn breakdown_of_port_request<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         id: Id<PortRequest>,
         end: SimTime,
+        ports: &Ports<C>,
     ) -> TimeSpent {
-        let (counter, evicts, memory) = self.ports.waiting_of(id);
+        let (counter, evicts, memory) = ports.waiting_of(id);
         let Some(this) = self.latencies.of(counter) else { return TimeSpent::Memory };
         let mut until = this.at(self.counters[counter].acknowledged.max(this.begun));
         let link = until.get(Part::Link);

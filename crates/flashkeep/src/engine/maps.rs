@@ -28,7 +28,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         map: NodeId,
         change: Change,
     ) {
-        let losses = self.scheme_mut(map).losses();
+        let losses = self.nodes.scheme_mut(map).losses();
         for loss in losses {
             let Some(page) = loss.page() else { continue };
             self.lose_page_of(backends, now, map, loss.over(self.nodes.outer(map, page)));

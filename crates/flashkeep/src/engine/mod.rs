@@ -40,6 +40,7 @@ mod requests;
 mod rows;
 mod running;
 mod running_plans;
+mod schedule;
 mod scheme;
 mod sums;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub(crate) mod tests;
 mod tree;
 mod units;
 mod view;
+mod work;
 
 pub use crate::device::latency::{Breakdown, BusyHistory, FlashTimes, Part, TimeSpent};
 pub use crate::device::port::Merge;
@@ -69,6 +71,7 @@ pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Rol
 pub use ports::{PortCaller, PortSubtree, Ports};
 pub use rebuild::ArrayController;
 pub use requests::{CompletionCounter, Finished};
+pub use schedule::Schedule;
 pub use scheme::{
     BackgroundWork, Capabilities, Change, Hazard, MemberRow, Recoverable, Scheme, StripeUnit, Triggers,
 };
@@ -76,3 +79,4 @@ pub use sums::Carried;
 pub use tree::{NodeId, NodeLinks, Tree, TreeLevel};
 pub use units::ChunkOrder;
 pub use view::View;
+pub use work::WorkInProgress;

@@ -9,8 +9,9 @@
 use super::backends::CompletionToken;
 use super::command::{Command, Page, Verb};
 use super::contents::{Contents, Version};
-use super::executor::Engine;
+use super::nodes::Nodes;
 use super::scheme::{Capabilities, Scheme};
+use super::sums::PageBuffers;
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, sorted};
 use std::collections::BTreeSet;
@@ -47,6 +48,25 @@ impl PageNames {
         self.versions.insert((node, page, stamp), *last);
     }
 
+    /// A node gets these pages.
+    #[inline]
+    pub(super) fn note_write<C: Contents>(
+        &mut self,
+        buffers: &PageBuffers<C>,
+        node: NodeId,
+        command: &Command,
+        token: CompletionToken,
+    ) {
+        if !C::KEEP || command.verb != Verb::Write || !self.are_given_by(node) {
+            return;
+        }
+        for n in 0..command.count {
+            let at = u32::from(n);
+            let stamp = buffers.written(&command.part(at, 1), token.plus(at))[0].stamp();
+            self.give(node, command.start.0 + u64::from(at), stamp);
+        }
+    }
+
     /// Contents with this stamp in a node's page are not to be found again.
     pub(super) fn poison(&mut self, node: NodeId, page: Page, stamp: u64) {
         if !self.naming.is_empty() {
@@ -75,7 +95,7 @@ impl PageNames {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// The power will fail during the run: from now on nodes name their pages.
     pub fn expect_power_cuts(&mut self) {
         let names = |scheme: &Option<S>| {
@@ -84,22 +104,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 !transparent && !map
             })
         };
-        self.names.naming = self.nodes.all_schemes().iter().map(names).collect();
+        self.names.naming = self.all_schemes().iter().map(names).collect();
         self.names.naming[NodeId::ROOT.index()] = false;
-        self.ports.expect_power_cuts();
-    }
-
-    /// A node gets these pages.
-    #[inline]
-    pub(super) fn name_pages(&mut self, node: NodeId, command: &Command, token: CompletionToken) {
-        if !C::KEEP || command.verb != Verb::Write || !self.names.are_given_by(node) {
-            return;
-        }
-        for n in 0..command.count {
-            let at = u32::from(n);
-            let stamp = self.buffers.written(&command.part(at, 1), token.plus(at))[0].stamp();
-            self.names.give(node, command.start.0 + u64::from(at), stamp);
-        }
     }
 
     /// The names of all pages, for a snapshot.

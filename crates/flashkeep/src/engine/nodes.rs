@@ -1,14 +1,21 @@
-//! The nodes of an executed tree: their links, their schemes, and where pages lie on the way from a node down to backends.
+//! The nodes of an executed tree: their links, their schemes, the state of their pages, and where pages lie on the way
+//! from a node down to backends.
 
 use super::backends::BackendId;
 use super::code::Code;
 use super::command::{Page, Verb};
+use super::exposure::Exposure;
+use super::gaps::Gaps;
+use super::health::Health;
+use super::names::PageNames;
 use super::plan::Member;
-use super::scheme::{Capabilities, Scheme};
+use super::rebuild::ArrayController;
+use super::scheme::{Capabilities, Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
+use crate::kernel::{SimTime, Span};
 use std::ops::{Index, IndexMut};
 
-/// The nodes of an executed tree, by number.
+/// The nodes of an executed tree, by number, and the state of their pages.
 #[derive(Clone, Debug)]
 pub struct Nodes<S> {
     links: Vec<NodeLinks>,
@@ -16,6 +23,35 @@ pub struct Nodes<S> {
     schemes: Vec<Option<S>>,
     /// The node of each backend.
     of_backends: Vec<NodeId>,
+    /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
+    has_faults: bool,
+    /// Whether more is missing than pages that reads have found unreadable.
+    announced: bool,
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    failures: u64,
+    pub(super) gaps: Gaps,
+    /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
+    recovery: Option<Box<Gaps>>,
+    pub(super) health: Health,
+    pub(super) exposure: Exposure,
+    /// The names of the nodes' pages in OOB metadata.
+    pub(super) names: PageNames,
+    /// The controller of level 0.
+    pub controller: ArrayController,
+    /// The controllers of the levels from 1 on.
+    controllers: Vec<ArrayController>,
+    /// When the controller of each level has finished its parity computations.
+    xor_free: Vec<SimTime>,
+}
+
+/// What a scheme sees of the nodes.
+pub(super) struct NodesSeen<'a, S> {
+    pub(super) links: &'a [NodeLinks],
+    /// The schemes of the nodes after its own.
+    pub(super) after: &'a [Option<S>],
+    pub(super) gaps: &'a Gaps,
+    pub(super) health: &'a Health,
+    pub(super) names: &'a PageNames,
 }
 
 impl<S> Index<NodeId> for Nodes<S> {
@@ -35,7 +71,11 @@ impl<S> IndexMut<NodeId> for Nodes<S> {
 }
 
 impl<S: Scheme> Nodes<S> {
-    pub(super) fn new(mut links: Vec<NodeLinks>, schemes: Vec<Option<S>>) -> Nodes<S> {
+    pub(super) fn new(
+        mut links: Vec<NodeLinks>,
+        schemes: Vec<Option<S>>,
+        controllers: Vec<ArrayController>,
+    ) -> Nodes<S> {
         for (node, scheme) in schemes.iter().enumerate() {
             let Some(Capabilities { transparent, stateless, .. }) = scheme.as_ref().map(S::capabilities)
             else {
@@ -49,7 +89,22 @@ impl<S: Scheme> Nodes<S> {
             }
         }
         let backends: Vec<_> = links.iter().map(|links| links.backend).collect();
-        let mut nodes = Nodes { links, schemes, of_backends: Vec::new() };
+        let mut nodes = Nodes {
+            of_backends: Vec::new(),
+            has_faults: false,
+            announced: false,
+            failures: 0,
+            gaps: Gaps::default(),
+            recovery: None,
+            health: Health::new(&schemes),
+            exposure: Exposure::new(links.len()),
+            names: PageNames::default(),
+            controller: ArrayController::default(),
+            xor_free: vec![SimTime::ZERO; controllers.len() + 1],
+            controllers,
+            links,
+            schemes,
+        };
         for (node, backend) in backends.into_iter().enumerate() {
             backend.into_iter().for_each(|backend| nodes.note_backend(NodeId(node as u16), backend));
         }
@@ -84,7 +139,8 @@ impl<S: Scheme> Nodes<S> {
     ///
     /// # Panics
     /// Where the node is a backend.
-    pub(super) fn scheme_mut(&mut self, node: NodeId) -> &mut S {
+    #[inline]
+    pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
         self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
     }
 
@@ -109,11 +165,39 @@ impl<S: Scheme> Nodes<S> {
         std::mem::replace(&mut self.schemes[node.index()], scheme)
     }
 
-    /// The scheme of a node that has one, the links of all nodes, and the schemes after it.
+    /// A node is replaced by one that lacks nothing: `go_on` lets its scheme take over from the one before.
+    pub(super) fn renew(&mut self, node: NodeId, scheme: Option<S>, go_on: fn(&mut S, &S)) {
+        if let Some(replaced) = self.set_scheme(node, scheme) {
+            go_on(self.scheme_mut(node), &replaced);
+        }
+        self[node].alive = true;
+        self.gaps.none(node);
+        self.health.restart(node, &self.schemes[node.index()]);
+    }
+
+    /// After a power cut, the state of a node's codewords is unknown.
+    pub(super) fn recover_health(&mut self, node: NodeId) {
+        self.health.recover(node, &self.schemes[node.index()]);
+    }
+
+    /// The members of a node lack these pages after a power loss: those that they had before are restored first.
+    pub(super) fn restore_first(&mut self, node: NodeId, lacking: &[(Member, Page)]) {
+        let Nodes { links, schemes, recovery, health, .. } = self;
+        let missed = |member, page: Page| {
+            let child = links[node.index()].child(member);
+            recovery.as_ref().is_some_and(|missed| missed.lacks(child, page.0))
+        };
+        let taken = lacking.iter().copied().filter(|&(member, page)| !missed(member, page));
+        health.restore_first(node, &schemes[node.index()], taken);
+    }
+
+    /// The scheme of a node that has one, and what it sees of the nodes.
     #[inline(always)]
-    pub(super) fn split(&mut self, node: NodeId) -> (&mut S, &[NodeLinks], &[Option<S>]) {
-        let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
-        (upto[node.index()].as_mut().expect("an inner node has a scheme"), &self.links, after)
+    pub(super) fn split(&mut self, node: NodeId) -> (&mut S, NodesSeen<'_, S>) {
+        let Nodes { links, schemes, gaps, health, names, .. } = self;
+        let (upto, after) = schemes.split_at_mut(node.index() + 1);
+        let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
+        (scheme, NodesSeen { links, after, gaps, health, names })
     }
 
     /// The code of a node's stripes.
@@ -122,11 +206,108 @@ impl<S: Scheme> Nodes<S> {
         scheme.map_or(Code::default(), |scheme| scheme.protection().code())
     }
 
+    // ---------------------------------------------------------------- failures
+
+    /// A part has failed or been replaced, or a page been lost or refused; `announced` unless a read has found that.
+    pub(super) fn note_failure(&mut self, announced: bool) {
+        self.has_faults = true;
+        self.announced |= announced;
+        self.failures += u64::from(announced);
+    }
+
+    /// A node has failed, is replaced or has returned.
+    pub(super) fn note_change(&mut self, node: NodeId, change: Change) {
+        self.note_failure(true);
+        self[node].alive = change != Change::Failed;
+        match change {
+            Change::Replaced if self.is_below_map(node) => self.gaps.none(node),
+            Change::Replaced => self.gaps.all(node),
+            _ => {}
+        }
+    }
+
+    /// A page of a node is written although its contents are lost.
+    pub(super) fn poison(&mut self, node: NodeId, page: Page) {
+        self.has_faults = true;
+        self.gaps.set(node, page.0, true);
+        if node == NodeId::ROOT {
+            self.gaps.poison(page.0);
+        }
+    }
+
+    /// The power was cut.
+    pub(super) fn begin_recovery(&mut self, now: SimTime) {
+        // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
+        self.recovery.get_or_insert_with(|| Box::new(self.gaps.clone()));
+        self.gaps.forget_members();
+        self.xor_free.fill(now);
+        (self.has_faults, self.announced) = (true, true);
+    }
+
+    /// The recovery is over.
+    pub(super) fn end_recovery(&mut self) {
+        self.recovery = None;
+    }
+
+    /// Whether copies of pages are being made, or wait to be made.
+    #[inline]
+    pub(super) fn is_copying(&self, node: NodeId) -> bool {
+        self.has_faults && self.health.is_copying(node)
+    }
+
+    /// Whether no node ever failed or lost a page.
+    #[must_use]
+    #[inline]
+    pub fn is_healthy(&self) -> bool {
+        !self.has_faults
+    }
+
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
+    /// rebuild phase.
+    #[must_use]
+    pub fn heals_in_passing(&self) -> bool {
+        !self.announced
+    }
+
+    /// All missing pages have been restored.
+    pub fn forget_announced(&mut self) {
+        self.announced = false;
+    }
+
+    /// Whether a recovery is under way: until it is over, the host submits no requests.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
     // ---------------------------------------------------------------- the tree
 
     /// The level whose controller carries out a node's plans; for the host it is that of the root.
     pub(super) fn level(&self, node: NodeId) -> usize {
         self.links.get(node.index()).map_or(0, |links| usize::from(links.level))
+    }
+
+    /// The controller that carries out a node's plans.
+    #[inline]
+    pub(super) fn controller_of(&self, node: NodeId) -> ArrayController {
+        match self.level(node) {
+            0 => self.controller,
+            level => self.controllers[level - 1],
+        }
+    }
+
+    /// A node's controller adds pages to parities when it has done what came before; when it has done that.
+    pub(super) fn add_up(&mut self, now: SimTime, node: NodeId, pages: u32) -> SimTime {
+        let (xor, level) = (self.controller_of(node).xor, self.level(node));
+        let free_at = &mut self.xor_free[level];
+        *free_at = (*free_at).max(now) + Span(xor.0 * u64::from(pages));
+        *free_at
     }
 
     /// The number of a page of a scheme's node at its parent.
@@ -145,6 +326,12 @@ impl<S: Scheme> Nodes<S> {
     #[must_use]
     pub fn has_failed(&self, path: &[u32]) -> bool {
         (1..=path.len()).any(|upto| self.descendant(&path[..upto]).is_some_and(|node| !self[node].alive))
+    }
+
+    /// Whether the node, or one above it, has failed as a whole.
+    pub(super) fn is_below_failed(&self, node: NodeId) -> bool {
+        let above = |&node: &NodeId| self[node].parent.map(|(above, _)| above);
+        self.has_faults && std::iter::successors(Some(node), above).any(|node| !self[node].alive)
     }
 
     /// A node, and all below it.
@@ -177,6 +364,13 @@ impl<S: Scheme> Nodes<S> {
     #[must_use]
     pub fn backend(&self, node: NodeId) -> Option<BackendId> {
         self[node].backend
+    }
+
+    /// The only backend, if the root passes every command on to it unchanged.
+    #[must_use]
+    pub fn only_backend(&self) -> Option<BackendId> {
+        let only = self[NodeId::ROOT].only.filter(|_| !self.has_faults)?;
+        self[only].backend
     }
 
     /// The node of a backend; none for a hot spare.

@@ -214,6 +214,25 @@ pub enum Release {
     Submitted,
 }
 
+/// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::vec_box)]
+pub(super) struct SparePlans(Vec<Box<Plan>>);
+
+impl SparePlans {
+    /// An empty plan; the caller puts it back.
+    #[inline]
+    pub(super) fn take(&mut self) -> Box<Plan> {
+        let mut plan = self.0.pop().unwrap_or_default();
+        plan.clear();
+        plan
+    }
+
+    pub(super) fn put(&mut self, plan: Box<Plan>) {
+        self.0.push(plan);
+    }
+}
+
 /// A scheme's plan for one command, or for one piece of background work.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {

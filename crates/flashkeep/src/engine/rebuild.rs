@@ -3,8 +3,10 @@
 use super::around::Reading;
 use super::backends::Backends;
 use super::contents::Contents;
-use super::executor::{Due, Engine};
+use super::executor::Engine;
+use super::nodes::Nodes;
 use super::plan::Why;
+use super::schedule::Due;
 use super::scheme::{BackgroundWork, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
@@ -36,87 +38,32 @@ impl Default for ArrayController {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The controller that carries out a node's plans.
-    #[inline]
-    pub(super) fn controller_of(&self, node: NodeId) -> ArrayController {
-        match self.nodes.level(node) {
-            0 => self.controller,
-            level => self.controllers[level - 1],
-        }
-    }
-
-    /// Whether a rebuild is in progress.
-    #[must_use]
-    pub fn is_rebuilding(&self) -> bool {
-        self.clock.is_rebuilding()
-    }
-
+impl<S: Scheme> Nodes<S> {
     /// Whether nothing is missing, and units move back from the spare places that have taken them.
     #[must_use]
     pub fn moves_back(&self) -> bool {
-        self.is_whole() && self.nodes.schemes().any(BackgroundWork::moves_back)
-    }
-
-    /// No more pieces of a rebuild begin, except those of a recovery from a power loss.
-    pub fn stop_rebuilds(&mut self) {
-        self.clock.rebuilds_stopped = true;
-    }
-
-    /// Whether rebuilds have been stopped.
-    #[must_use]
-    pub fn has_stopped_rebuilds(&self) -> bool {
-        self.clock.rebuilds_stopped
-    }
-
-    /// Pieces of rebuilds that have ended: pages of a member, as a rule.
-    #[must_use]
-    pub fn pieces_rebuilt(&self) -> u64 {
-        self.clock.pieces
-    }
-
-    /// Starts rebuilding at `node` if its scheme has pages to rebuild.
-    pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
-        let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
-        let stopped = self.clock.rebuilds_stopped && self.recovery.is_none();
-        if busy || stopped || !self.has_pieces(node) {
-            return;
-        }
-        let depth = self.controller_of(node).rebuild_depth;
-        *self.clock.rebuilders(node) = depth;
-        for _ in 0..depth {
-            self.due.push(now, Due::Rebuild(node));
-        }
+        self.is_whole() && self.schemes().any(BackgroundWork::moves_back)
     }
 
     /// Whether the node has pages to rebuild now: during a recovery, those that the power loss took.
-    fn has_pieces(&self, node: NodeId) -> bool {
-        if self.recovery.is_some() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
+    pub(super) fn has_pieces(&self, node: NodeId) -> bool {
+        if self.is_recovering() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
     }
+}
 
+impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
-        let stopped = self.clock.rebuilds_stopped && self.recovery.is_none();
+        let stopped = self.schedule.has_stopped_rebuilds() && !self.nodes.is_recovering();
         if !stopped && self.ask(backends, now, node, Why::Rebuild) {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = !stopped && self.counters.live() > 0 && self.has_pieces(node);
+        let waits = !stopped && self.work.counters.live() > 0 && self.nodes.has_pieces(node);
         if waits {
-            return self.due.push(now + AGAIN, Due::Rebuild(node));
+            return self.schedule.due.push(now + AGAIN, Due::Rebuild(node));
         }
-        *self.clock.rebuilders(node) -= 1;
+        self.schedule.end_pieces(node);
         self.end_recovery(backends, now);
-    }
-
-    /// A piece that began at `since` has ended: the next one starts after a pause. During a recovery no requests need
-    /// the rest of the bandwidth.
-    pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
-        let recovers = self.recovery.is_some();
-        self.clock.pieces += u64::from(!recovers);
-        let share =
-            if recovers { 1000 } else { u64::from(self.controller_of(node).rebuild_permille.min(1000)) };
-        let pause = now.since(since).0.saturating_mul(1000 - share) / share;
-        self.due.push(now + Span(pause), Due::Rebuild(node));
     }
 }

@@ -1,20 +1,16 @@
 //! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
 use super::backends::Backends;
-use super::background::{BackgroundClock, Parked};
-
-use super::coming::Unfinished;
 use super::command::Page;
 use super::contents::Contents;
-use super::executor::{Due, Engine};
+use super::executor::Engine;
 use super::health;
-use super::hedge::Hedges;
 use super::locks::Locks;
-use super::plan::Member;
+use super::plan::{Member, SparePlans};
+use super::schedule::Due;
 use super::scheme::{Change, Scheme};
-use super::sums::PageBuffers;
 use super::tree::NodeId;
-use crate::kernel::{Arena, Deadlines, SimTime};
+use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Recovery after a power cut: requests, plans, locks and sums are lost. At `now`, when the backends have restored
@@ -22,30 +18,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub fn recover<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         for node in self.nodes.ids() {
-            self.note_exposure(now, node);
+            self.nodes.note_exposure(now, node);
         }
-        self.counters = Arena::default();
-        self.fences.clear();
-        self.running_plans = Arena::default();
-        self.unfinished = Unfinished::new(self.nodes.len());
-        self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
-        let mut held = std::mem::take(&mut self.locks);
-        // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
-        let missed = self.recovery.take().unwrap_or_else(|| Box::new(self.gaps.clone()));
-        self.recovery = Some(missed);
-        self.ports.cut(now, &self.gaps);
-        self.gaps.forget_members();
-        self.parked = Parked::new(self.nodes.len());
-        self.clock = BackgroundClock::new(self.nodes.all_schemes());
-        self.due = Deadlines::default();
-        self.hedges = Hedges::default();
+        let mut held = self.work.cut(self.nodes.len());
+        self.ports.cut(now, &self.nodes.gaps);
+        self.nodes.begin_recovery(now);
+        self.schedule.restart(self.nodes.all_schemes());
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
-        self.due.push(now, Due::Recovered);
-        self.finished.clear();
-        self.plans.clear();
-        self.xor_free.fill(now);
-        (self.has_faults, self.announced) = (true, true);
+        self.schedule.due.push(now, Due::Recovered);
+        self.spare_plans = SparePlans::default();
         // Children before their parents.
         for node in self.nodes.ids().rev() {
             if self.nodes.scheme(node).is_some() {
@@ -55,27 +37,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.settle(backends, now);
     }
 
-    /// Whether a recovery is under way: until it is over, the host submits no requests.
-    #[must_use]
-    pub fn is_recovering(&self) -> bool {
-        self.recovery.is_some()
-    }
-
     /// If all pages are restored that the power loss took, the recovery is over: urgent work and other rebuilds begin,
     /// children before their parents.
     #[cold]
     pub(super) fn end_recovery<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        if self.recovery.is_none() || self.is_rebuilding() {
+        if !self.nodes.is_recovering() || self.schedule.is_rebuilding() {
             return;
         }
-        self.recovery = None;
+        self.nodes.end_recovery();
         let nodes = self.nodes.ids().rev().filter(|&node| self.nodes.scheme(node).is_some());
         let nodes = nodes.collect::<Vec<_>>();
         for &node in &nodes {
             self.press(backends, now, node);
         }
         for node in nodes {
-            self.begin_rebuild(now, node);
+            self.schedule.begin_rebuild(now, node, &self.nodes);
         }
     }
 
@@ -86,17 +62,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         held: &mut Locks,
     ) {
-        self.restore_saved(backends, node);
+        self.ports.restore_saved(backends, node, &self.nodes);
         self.discard_poisoned(backends, node);
         let mut lacking = Vec::new();
-        std::mem::swap(&mut self.locks, held);
+        std::mem::swap(&mut self.work.locks, held);
         self.with_view(backends, node, |scheme, view| {
             let lacks = &mut |member, page| lacking.push((member, page));
             health::recover_copies(scheme, view, lacks);
             scheme.recover(view, lacks);
         });
-        std::mem::swap(&mut self.locks, held);
-        self.health.recover(node, &self.nodes.all_schemes()[node.index()]);
+        std::mem::swap(&mut self.work.locks, held);
+        self.nodes.recover_health(node);
         let children = self.nodes[node].children.clone();
         for &(member, page) in &lacking {
             self.discard(backends, node, member, page);
@@ -109,26 +85,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.note_member(backends, node, member, change);
             self.with_view(backends, node, |scheme, view| scheme.member(member, change, view));
         }
-        let missed = |member: Member, page: Page| {
-            let child = children[usize::from(member.0)];
-            self.recovery.as_ref().is_some_and(|missed| missed.lacks(child, page.0))
-        };
-        let taken = lacking.into_iter().filter(|&(member, page)| !missed(member, page));
-        self.health.restore_first(node, &self.nodes.all_schemes()[node.index()], taken);
-        self.note_exposure(now, node);
-        self.begin_rebuild(now, node);
+        self.nodes.restore_first(node, &lacking);
+        self.nodes.note_exposure(now, node);
+        self.schedule.begin_rebuild(now, node, &self.nodes);
     }
 
     /// Members that are trees, or have ports, lack the pages whose OOB metadata are known to be wrong, until they are written
     /// again; other backends have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.nodes[node].children.clone()) {
-            for (page, stamp) in self.names.poisoned(child) {
+            for (page, stamp) in self.nodes.names.poisoned(child) {
                 let found = self.with_view(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
                     self.discard(backends, node, member, page);
                 } else {
-                    self.names.forget_poisoned(child, page, stamp);
+                    self.nodes.names.forget_poisoned(child, page, stamp);
                 }
             }
         }
@@ -137,13 +108,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A member lacks a page although there is one in its place: until it is written again, no recovery finds that.
     fn discard<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, member: Member, page: Page) {
         let child = self.nodes[node].child(member);
-        self.discard_in_port(child, page);
+        if let Some(at) = self.nodes[child].port {
+            self.ports.discard(at, page);
+        }
         if let Some(backend) = self.nodes[child].raw() {
             backends.invalidate(backend, page);
         } else if let Some(found) = self.with_view(backends, node, |_, view| view.oob(member, page)) {
             // A codeword there includes the page as it is.
-            self.names.poison(child, page, found.stamp);
+            self.nodes.names.poison(child, page, found.stamp);
         }
-        self.gaps.set(child, page.0, true);
+        self.nodes.gaps.set(child, page.0, true);
     }
 }

@@ -7,10 +7,12 @@ use super::executor::Engine;
 use super::latency::Waited;
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Member, Release, Step};
-use super::ports::{PortId, PortRequest};
+use super::ports::{PortId, PortRequest, Ports};
 use super::running::{RunningPlan, Start};
+use super::schedule::Schedule;
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::device::port::Merge;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -75,7 +77,7 @@ impl CompletionCounter {
 pub struct Finished {
     /// The number that the caller gave the request.
     pub tag: u32,
-    /// Its completion counter: the caller can take its contents until [`Engine::forget`].
+    /// Its completion counter: the caller can take its contents until [`WorkInProgress::forget`].
     pub counter: Id<CompletionCounter>,
     /// When it is acknowledged; may lie ahead.
     pub acknowledged: SimTime,
@@ -92,17 +94,16 @@ pub struct Finished {
     pub may_be_newer: bool,
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Opens a request of `pages` pages; `tag` is the caller's number for it.
+impl<C: Contents> WorkInProgress<C> {
+    /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
-    pub fn open(&mut self, tag: u32, pages: u32) -> OpenRequest {
-        let counter = self.claim_counter(pages);
-        // One more than its pages, until it is closed: it cannot finish while it is being submitted.
-        self.counters[counter] =
-            CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
-        self.clock.foreground += 1;
-        self.opened = self.opened.wrapping_add(1);
-        OpenRequest { owner: counter, age: self.opened }
+    pub fn forget(&mut self, counter: Id<CompletionCounter>) {
+        let this = &mut self.counters[counter];
+        debug_assert!(this.told && !this.forgotten, "a finished request is forgotten once");
+        this.forgotten = true;
+        if this.undurable == 0 {
+            self.counters.release(counter);
+        }
     }
 
     /// The contents of a request's pages: those to write before it is submitted, those read when it is finished. Empty
@@ -129,6 +130,125 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// The requests that were acknowledged since the last call; the caller calls [`WorkInProgress::forget`] for each when it
+    /// has taken its pages.
+    pub fn finished(&mut self) -> &mut Vec<Finished> {
+        &mut self.finished
+    }
+
+    /// The counter waits for this many more pages.
+    #[inline]
+    pub(super) fn account(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable += pages;
+        if counter.tracked {
+            self.track(token, pages as i32);
+        } else {
+            counter.unacknowledged += pages;
+        }
+    }
+
+    /// Reverts [`WorkInProgress::account`] for a command that waited, which is about to be counted again.
+    #[inline]
+    pub(super) fn unaccount(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable -= pages;
+        if counter.tracked {
+            self.track(token, -(pages as i32));
+        } else {
+            counter.unacknowledged -= pages;
+        }
+    }
+
+    /// Counts completed pages of a request, which is finished when the last one is acknowledged.
+    #[inline(always)]
+    pub(super) fn count_off(&mut self, done: &Done<C>, ports: &mut Ports<C>, schedule: &mut Schedule) {
+        let owner = done.token.owner;
+        let counter = &mut self.counters[owner];
+        if done.part != CompletionPart::Durable {
+            counter.acknowledged = counter.acknowledged.max(done.acknowledged);
+            counter.service = counter.service.max(done.service);
+            counter.unacknowledged -= done.pages;
+        }
+        if done.part != CompletionPart::Acknowledged {
+            counter.undurable -= done.pages;
+            counter.durable = counter.durable.max(done.durable);
+        }
+        if counter.unacknowledged == 0 && !counter.told {
+            self.finish_request(owner, ports, schedule);
+        } else if counter.undurable == 0 && counter.told {
+            self.note_durable(owner, ports, schedule);
+        }
+    }
+
+    /// All pages of a request that is acknowledged are durable, perhaps at an instant that lies ahead.
+    fn note_durable(&mut self, owner: Id<CompletionCounter>, ports: &mut Ports<C>, schedule: &mut Schedule) {
+        let CompletionCounter { durable, forgotten, request, .. } = self.counters[owner];
+        if request.is_some() {
+            if forgotten {
+                ports.end(request);
+            }
+            return;
+        }
+        ports.note_settled_host(durable);
+        if !self.fences.is_empty() {
+            self.lift_fences(owner, ports, schedule);
+        }
+        if forgotten {
+            self.counters.release(owner);
+        } else if let Some(finished) = self.finished.iter_mut().find(|finished| finished.counter == owner) {
+            // Its caller has not looked at it yet.
+            finished.durable = Some(durable);
+        }
+    }
+
+    /// The last page of a request is acknowledged.
+    fn finish_request(
+        &mut self,
+        owner: Id<CompletionCounter>,
+        ports: &mut Ports<C>,
+        schedule: &mut Schedule,
+    ) {
+        let counter = &mut self.counters[owner];
+        counter.told = true;
+        if counter.request.is_some() {
+            let (request, acknowledged) = (counter.request, counter.acknowledged);
+            if ports.is_for_host(request) {
+                schedule.foreground_done(acknowledged);
+            }
+            return ports.end(request);
+        }
+        let CompletionCounter { tag, acknowledged, service, lost, may_be_newer, .. } = *counter;
+        let durable = counter.all_durable();
+        if !self.fences.is_empty() && durable.is_some() {
+            self.lift_fences(owner, ports, schedule);
+        }
+        self.finished.push(Finished {
+            tag,
+            counter: owner,
+            acknowledged,
+            durable,
+            service,
+            lost,
+            may_be_newer,
+        });
+        schedule.foreground_done(acknowledged);
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Opens a request of `pages` pages; `tag` is the caller's number for it.
+    #[inline]
+    pub fn open(&mut self, tag: u32, pages: u32) -> OpenRequest {
+        let counter = self.work.claim_counter(pages);
+        // One more than its pages, until it is closed: it cannot finish while it is being submitted.
+        self.work.counters[counter] =
+            CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
+        self.schedule.foreground += 1;
+        self.work.opened = self.work.opened.wrapping_add(1);
+        OpenRequest { owner: counter, age: self.work.opened }
+    }
+
     /// Submits a command of an open request. Pages that are being merged are submitted after the merge; the pages
     /// between them are submitted in runs.
     #[inline]
@@ -152,16 +272,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if *self.merging_at(port) == 0 {
+        if *self.ports.merging_at(port) == 0 {
             return self.dispatch_behind(backends, now, port, command, token);
         }
         self.submit_past_merges(backends, now, port, command, token);
-    }
-
-    /// The number of pages that a port is merging.
-    #[inline]
-    pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
-        &mut self.ports.all[port.index()].merging
     }
 
     /// Submits a command to the device below a port, without waiting for merges.
@@ -177,7 +291,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node_of(port);
         // A member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
-        if self.has_faults && (command.verb == Verb::Read || port == PortId::HOST) {
+        if !self.nodes.is_healthy() && (command.verb == Verb::Read || port == PortId::HOST) {
             return self.dispatch_examined(backends, now, node, true, command, token);
         }
         self.below_port(backends, now, node, command, token);
@@ -199,10 +313,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let key = port.key(command.start.0 + u64::from(at));
                 let (page, waited) = (command.alone().part(at, 1), Waited::new(now));
                 let waiting = || LockWaiter::Command(page, token.plus(at), waited);
-                self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
+                self.work.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };
             if blocked {
-                self.account(token, 1);
+                self.work.account(token, 1);
             }
             if (blocked || n == command.count) && first < n {
                 let from = u32::from(first);
@@ -215,20 +329,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Merges a page that is written in part: reads the old part (cause `update`), then writes old and new together.
-    /// The page is locked until the write has been submitted. The contents are given as the difference to the expected
-    /// contents of the read.
-    pub fn merge<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        now: SimTime,
-        merge: Merge,
-        token: CompletionToken,
-    ) {
-        self.merge_behind(backends, now, PortId::HOST, merge, token);
-    }
-
-    /// The same below a port.
+    /// Merges a page below a port that is written in part: reads the old part (cause `update`), then writes old and new
+    /// together. The page is locked until the write has been submitted. The contents are given as the difference to the
+    /// expected contents of the read.
     pub(super) fn merge_behind<L: Backends<C>>(
         &mut self,
         backends: &mut L,
@@ -237,15 +340,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         merge: Merge,
         token: CompletionToken,
     ) {
-        self.account(token, 1);
+        self.work.account(token, 1);
         let key = port.key(merge.page);
-        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, token, now)) {
+        if self.work.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, token, now)) {
             return;
         }
-        self.locks.take(NodeId::HOST, key, LockMode::Hold);
-        *self.merging_at(port) += 1;
+        self.work.locks.take(NodeId::HOST, key, LockMode::Hold);
+        *self.ports.merging_at(port) += 1;
         let one = |verb, sectors| Command { sectors, ..Command::new(verb, Page(merge.page), 1) };
-        let mut plan = self.blank_plan();
+        let mut plan = self.spare_plans.take();
         plan.release = Release::Submitted;
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
         let flags = Flags::OLD_IN_HAND.with(merge.flags);
@@ -253,7 +356,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan.push(Step::new(Member(0), write.because(merge.origin.cause), 0).stage(1));
         let start = Start::new(NodeId::HOST, one(Verb::Write, 0), token).holding(Some(key));
         self.start(backends, now, start, &mut plan);
-        self.plans.push(plan);
+        self.spare_plans.put(plan);
     }
 
     /// Closes the request: all its commands have been submitted.
@@ -263,117 +366,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.send_open(backends, now, request.owner);
         }
         self.settle(backends, now);
-        self.count_off(&Done::<C>::at(request.pages(), 1, now));
-    }
-
-    /// The requests that were acknowledged since the last call; the caller calls [`Engine::forget`] for each when it
-    /// has taken its pages.
-    pub fn finished(&mut self) -> &mut Vec<Finished> {
-        &mut self.finished
-    }
-
-    /// The caller no longer needs a finished request. It is kept until its pages are durable.
-    #[inline]
-    pub fn forget(&mut self, counter: Id<CompletionCounter>) {
-        let this = &mut self.counters[counter];
-        debug_assert!(this.told && !this.forgotten, "a finished request is forgotten once");
-        this.forgotten = true;
-        if this.undurable == 0 {
-            self.counters.release(counter);
-        }
-    }
-
-    /// The counter waits for this many more pages.
-    #[inline]
-    pub(super) fn account(&mut self, token: CompletionToken, pages: u32) {
-        let counter = &mut self.counters[token.owner];
-        counter.undurable += pages;
-        if counter.tracked {
-            self.track(token, pages as i32);
-        } else {
-            counter.unacknowledged += pages;
-        }
-    }
-
-    /// Reverts [`Engine::account`] for a command that waited, which is about to be counted again.
-    #[inline]
-    pub(super) fn unaccount(&mut self, token: CompletionToken, pages: u32) {
-        let counter = &mut self.counters[token.owner];
-        counter.undurable -= pages;
-        if counter.tracked {
-            self.track(token, -(pages as i32));
-        } else {
-            counter.unacknowledged -= pages;
-        }
-    }
-
-    /// Counts completed pages of a request, which is finished when the last one is acknowledged.
-    #[inline(always)]
-    pub(super) fn count_off(&mut self, done: &Done<C>) {
-        let owner = done.token.owner;
-        let counter = &mut self.counters[owner];
-        if done.part != CompletionPart::Durable {
-            counter.acknowledged = counter.acknowledged.max(done.acknowledged);
-            counter.service = counter.service.max(done.service);
-            counter.unacknowledged -= done.pages;
-        }
-        if done.part != CompletionPart::Acknowledged {
-            counter.undurable -= done.pages;
-            counter.durable = counter.durable.max(done.durable);
-        }
-        if counter.unacknowledged == 0 && !counter.told {
-            self.finish_request(owner);
-        } else if counter.undurable == 0 && counter.told {
-            self.note_durable(owner);
-        }
-    }
-
-    /// All pages of a request that is acknowledged are durable, perhaps at an instant that lies ahead.
-    fn note_durable(&mut self, owner: Id<CompletionCounter>) {
-        let CompletionCounter { durable, forgotten, request, .. } = self.counters[owner];
-        if request.is_some() {
-            if forgotten {
-                self.ports.end(request);
-            }
-            return;
-        }
-        self.ports.note_settled_host(durable);
-        if !self.fences.is_empty() {
-            self.lift_fences(owner);
-        }
-        if forgotten {
-            self.counters.release(owner);
-        } else if let Some(finished) = self.finished.iter_mut().find(|finished| finished.counter == owner) {
-            // Its caller has not looked at it yet.
-            finished.durable = Some(durable);
-        }
-    }
-
-    /// The last page of a request is acknowledged.
-    fn finish_request(&mut self, owner: Id<CompletionCounter>) {
-        let counter = &mut self.counters[owner];
-        counter.told = true;
-        if counter.request.is_some() {
-            let (request, acknowledged) = (counter.request, counter.acknowledged);
-            if self.ports.is_for_host(request) {
-                self.foreground_done(acknowledged);
-            }
-            return self.ports.end(request);
-        }
-        let CompletionCounter { tag, acknowledged, service, lost, may_be_newer, .. } = *counter;
-        let durable = counter.all_durable();
-        if !self.fences.is_empty() && durable.is_some() {
-            self.lift_fences(owner);
-        }
-        self.finished.push(Finished {
-            tag,
-            counter: owner,
-            acknowledged,
-            durable,
-            service,
-            lost,
-            may_be_newer,
-        });
-        self.foreground_done(acknowledged);
+        self.work.count_off(&Done::<C>::at(request.pages(), 1, now), &mut self.ports, &mut self.schedule);
     }
 }

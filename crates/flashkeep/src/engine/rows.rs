@@ -3,23 +3,25 @@
 use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::nodes::Nodes;
+use super::ports::Ports;
 use super::scheme::{MemberRow, Scheme};
 use super::tree::NodeId;
 use std::ops::Range;
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<S: Scheme> Nodes<S> {
     /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
     #[must_use]
-    pub fn row(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || self.has_faults {
+    pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
+        if C::KEEP || !self.is_healthy() {
             return None;
         }
         self.row_of(NodeId::ROOT, backends)
     }
 
     /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
-    fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
-        let shape = &self.nodes[node];
+    fn row_of<C: Contents>(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
+        let shape = &self[node];
         if shape.units.is_some() {
             return None;
         }
@@ -27,7 +29,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let page = MemberRow { pages: 1, each: 1, reads: false };
             return backends.places_in_order(backend).then_some(page);
         }
-        shape.children.iter().try_fold(self.nodes.scheme(node)?.row()?, |row, &child| {
+        shape.children.iter().try_fold(self.scheme(node)?.row()?, |row, &child| {
             let of_member = self.row_of(child, backends)?;
             let rows =
                 (1..=of_member.pages).find(|rows| (rows * row.each).is_multiple_of(of_member.pages))?;
@@ -36,26 +38,34 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
-    /// Pages of the root that are whole rows are created; none of them existed.
-    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
-        self.create_rows_of(NodeId::ROOT, backends, pages);
-    }
-
-    fn create_rows_of<L: Backends<C>>(&mut self, node: NodeId, backends: &mut L, pages: Range<u64>) {
-        let row = self.nodes.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
+    fn create_rows_of<C: Contents, L: Backends<C>>(
+        &mut self,
+        node: NodeId,
+        backends: &mut L,
+        pages: Range<u64>,
+        ports: &mut Ports<C>,
+    ) {
+        let row = self.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
         let rows = pages.start / u64::from(row.pages)..pages.end / u64::from(row.pages);
         let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
-        for at in 0..self.nodes[node].children.len() {
-            let child = self.nodes[node].children[at];
-            let (backend, port) = (self.nodes[child].backend, self.nodes[child].port);
+        for at in 0..self[node].children.len() {
+            let child = self[node].children[at];
+            let (backend, port) = (self[child].backend, self[child].port);
             if let Some(port) = port {
-                self.ports.note_created(port, of_member.clone());
+                ports.note_created(port, of_member.clone());
             }
             match backend {
                 Some(backend) => backends.place_in_order(backend, of_member.clone()),
-                None => self.create_rows_of(child, backends, of_member.clone()),
+                None => self.create_rows_of(child, backends, of_member.clone(), ports),
             }
         }
         self.scheme_mut(node).note_rows(rows);
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Pages of the root that are whole rows are created; none of them existed.
+    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
+        self.nodes.create_rows_of(NodeId::ROOT, backends, pages, &mut self.ports);
     }
 }

@@ -5,6 +5,7 @@ use super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
+use super::nodes::Nodes;
 use super::plan::{Key, Role, Step};
 use super::ports::NO_PAGE;
 use super::reconstruct::RowOfPlan;
@@ -12,6 +13,7 @@ use super::requests::CompletionCounter;
 use super::running::{PlanSums, RunningPlan};
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
+use super::work::WorkInProgress;
 use crate::kernel::{FixedMap, Id, SimTime};
 use std::collections::BTreeSet;
 
@@ -352,7 +354,7 @@ impl<C: Contents> PageBuffers<C> {
 /// The running sums of a stripe, as tokens, with node and key.
 pub type Carried = ((NodeId, Key), Vec<u64>);
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<C: Contents> WorkInProgress<C> {
     /// The running sums of all stripes, in order; empty if contents are not kept.
     #[must_use]
     pub fn carried(&self) -> Vec<Carried> {
@@ -364,20 +366,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         all
     }
 
-    /// Restores the schemes of a saved run and the running sums of its stripes.
-    pub fn take_over(&mut self, schemes: Vec<(NodeId, S)>, carried: Vec<Carried>) {
-        let nodes: Vec<NodeId> = schemes.iter().map(|&(node, _)| node).collect();
-        for (node, scheme) in schemes {
-            self.nodes.set_scheme(node, Some(scheme));
-        }
-        let contents = |(place, sums): Carried| (place, sums.into_iter().map(C::token).collect());
-        self.buffers.carried = carried.into_iter().map(contents).collect();
-        nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
-    }
-
     /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
-    pub(super) fn count_sums(&mut self, id: Id<RunningPlan>, shared: bool) {
-        let code = self.nodes.code(self.running_plans[id].node);
+    pub(super) fn count_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, shared: bool, nodes: &Nodes<S>) {
+        let code = nodes.code(self.running_plans[id].node);
         let running = &mut self.running_plans[id];
         running.sums.code = code;
         let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
@@ -386,17 +377,66 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
     #[cold]
-    pub(super) fn note_lacking_sums(&mut self, id: Id<RunningPlan>) {
+    pub(super) fn note_lacking_sums<S: Scheme>(&mut self, id: Id<RunningPlan>, nodes: &Nodes<S>) {
         let running = &self.running_plans[id];
         let Some(key) = running.sums.keep.filter(|_| running.next == running.steps.len()) else { return };
         let last = running.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
-        let lacks = self.lacks_in_row(id, last, Role::P);
+        let lacks = self.lacks_in_row(id, last, Role::P, nodes);
         let of = (running.node, key);
         if lacks {
             self.buffers.lacking.insert(of);
         } else {
             self.buffers.lacking.remove(&of);
         }
+    }
+
+    /// Whether pages needed for a place are lost.
+    pub(super) fn is_spoiled<S: Scheme>(
+        &self,
+        id: Id<RunningPlan>,
+        at: usize,
+        place: u32,
+        nodes: &Nodes<S>,
+    ) -> bool {
+        let running = &self.running_plans[id];
+        self.lacks_in_row(id, running.row_of(at, place), running.steps[at].role, nodes)
+    }
+
+    /// Whether a sum of a row, or a page that is reconstructed from it, lacks a lost page.
+    fn lacks_in_row<S: Scheme>(&self, id: Id<RunningPlan>, row: u32, role: Role, nodes: &Nodes<S>) -> bool {
+        let running = &self.running_plans[id];
+        if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::Parity(_))) {
+            return true;
+        }
+        if running.lost.is_empty() {
+            return false;
+        }
+        // A plan knows the code of its sums only if contents are kept.
+        let code = nodes.code(running.node);
+        running.lost.iter().any(|&lost| {
+            let other = running.step_of(lost);
+            running.row_of(other, lost) == row
+                && match running.steps[other].role {
+                    Role::Data(index) => {
+                        role.is_lost() || role.parity().is_some_and(|number| code.covers(number, index))
+                    }
+                    parity @ Role::Parity(_) => role.is_lost() || role == parity,
+                    _ => false,
+                }
+        })
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Restores the schemes of a saved run and the running sums of its stripes.
+    pub fn take_over(&mut self, schemes: Vec<(NodeId, S)>, carried: Vec<Carried>) {
+        let nodes: Vec<NodeId> = schemes.iter().map(|&(node, _)| node).collect();
+        for (node, scheme) in schemes {
+            self.nodes.set_scheme(node, Some(scheme));
+        }
+        let contents = |(place, sums): Carried| (place, sums.into_iter().map(C::token).collect());
+        self.work.buffers.carried = carried.into_iter().map(contents).collect();
+        nodes.into_iter().for_each(|node| self.nodes.note_exposure(SimTime::ZERO, node));
     }
 
     /// Pages of a step that could not be computed, or are copies of lost pages, are recorded as missing.
@@ -408,29 +448,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         at: usize,
         target: NodeId,
     ) {
-        let step = self.running_plans[id].steps[at];
+        let step = self.work.running_plans[id].steps[at];
         if step.command.verb != Verb::Write {
             return;
         }
         for n in 0..u32::from(step.command.count) {
-            let place = self.running_plans[id].bases[at] + n;
-            if self.running_plans[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
-                self.has_faults = true;
+            let place = self.work.running_plans[id].bases[at] + n;
+            if self.work.running_plans[id].lost.contains(&place)
+                || self.work.is_spoiled(id, at, place, &self.nodes)
+            {
                 let page = step.command.start.plus(n);
-                self.gaps.set(target, page.0, true);
-                if target == NodeId::ROOT {
-                    self.gaps.poison(page.0);
-                }
-                let running = &self.running_plans[id];
+                self.nodes.poison(target, page);
+                let running = &self.work.running_plans[id];
                 let raw = self.nodes[target].raw();
                 // What a port has not passed on yet has no number at the backend, by which that could tell it.
                 if let Some(backend) = raw.filter(|_| !self.nodes.has_port(target)) {
                     backends.poison(backend, page);
                 } else if target != NodeId::ROOT {
                     let token = CompletionToken::at(running.counter, place, running.caller.age);
-                    let contents = self.buffers.written(&step.command.part(n, 1), token).first();
+                    let contents = self.work.buffers.written(&step.command.part(n, 1), token).first();
                     if let Some(contents) = contents {
-                        self.names.poison(target, page, contents.stamp());
+                        self.nodes.names.poison(target, page, contents.stamp());
                     }
                 }
                 let merged = running.node == NodeId::HOST && target != NodeId::ROOT;
@@ -443,35 +481,5 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
-    }
-
-    /// Whether pages needed for a place are lost.
-    pub(super) fn is_spoiled(&self, id: Id<RunningPlan>, at: usize, place: u32) -> bool {
-        let running = &self.running_plans[id];
-        self.lacks_in_row(id, running.row_of(at, place), running.steps[at].role)
-    }
-
-    /// Whether a sum of a row, or a page that is reconstructed from it, lacks a lost page.
-    fn lacks_in_row(&self, id: Id<RunningPlan>, row: u32, role: Role) -> bool {
-        let running = &self.running_plans[id];
-        if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::Parity(_))) {
-            return true;
-        }
-        if running.lost.is_empty() {
-            return false;
-        }
-        // A plan knows the code of its sums only if contents are kept.
-        let code = self.nodes.code(running.node);
-        running.lost.iter().any(|&lost| {
-            let other = running.step_of(lost);
-            running.row_of(other, lost) == row
-                && match running.steps[other].role {
-                    Role::Data(index) => {
-                        role.is_lost() || role.parity().is_some_and(|number| code.covers(number, index))
-                    }
-                    parity @ Role::Parity(_) => role.is_lost() || role == parity,
-                    _ => false,
-                }
-        })
     }
 }

@@ -149,7 +149,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
         let flags = flags.for_handle(origin.handle);
         let oracle = &pages.oracle;
         let places = (first..first + u64::from(count)).map(|page| contents(oracle, page));
-        let token = engine.extend(*request, places);
+        let token = engine.work_mut().extend(*request, places);
         let command = Command { flags, ..Command::new(verb, Page(first), 1) };
         let caller = ExpectedReads { oracle, expected };
         engine.call_host_port(*backends, *now, (command, token), caller, |port, below| {
@@ -255,7 +255,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
 
     /// Reads a page as it is below the port, without time, whether or not it exists.
     pub fn look(&mut self, page: u64) {
-        let token = self.engine.extend(self.request, std::iter::once(C::default()));
+        let token = self.engine.work_mut().extend(self.request, std::iter::once(C::default()));
         let read = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };
         self.engine.submit(self.backends, self.now, read, token);
     }
@@ -263,7 +263,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     /// The same, and compares it with what is expected there.
     pub fn read_back(&mut self, page: u64) {
         let stored = self.engine.ports().host().stored(page);
-        let slot = self.engine.pages(self.request.owner).len() as u32;
+        let slot = self.engine.work_mut().pages(self.request.owner).len() as u32;
         let HostAccess { pages, expected, .. } = self;
         ExpectedReads { oracle: &pages.oracle, expected }.note_read(slot, Run::of_page(page), |_| stored);
         self.look(page);

@@ -2,7 +2,8 @@
 
 use super::age_blocks::AgedBlocks;
 use super::age_log::begin_ageing_log;
-use super::{Device, Flows, Simulation, Stop};
+use super::{Device, Flows, RunClock, Simulation, Stop};
+use crate::config::Resolved;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
@@ -94,100 +95,37 @@ struct AgedParts {
     logs: Vec<NodeId>,
 }
 
+/// Valid pages are left that no page may fill.
+fn no_place(resolved: &Resolved, left: u64) -> Stop {
+    Stop::Error(Error::Drive(DriveError {
+        path: resolved.path.clone(),
+        line: None,
+        field: Some("ageing.valid_ratio".into()),
+        message: format!(
+            "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
+             and that may be placed there; set a lower ratio",
+            resolved.valid_ratio()
+        ),
+    }))
+}
+
 /// The number of pages that conditioning writes with one command.
 const WRITTEN: u64 = 4096;
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Ages the flash by construction. Valid pages belong to host pages that are drawn at random, except those that the
-    /// workload is known to read, which are created afterwards. With parity whole stripes are drawn, which puts one
-    /// page on each member.
-    pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
-        let start = &self.resolved.spec.start;
-        let seed = self.job.seed.unwrap_or(1);
-        let AgedParts { valid, steady, blocks, logs } = self.begin_ageing(start.existing, seed);
-        let scans = valid && start.scan && start.existing == Existing::Reads;
-        let read = if scans { self.pages_read(tell)? } else { Bits::default() };
-        self.device.body.set_untimed(true);
-        let grain =
-            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let unit = if self.resolved.scheme().data_members.is_none() {
-            self.row_of_copies()
-        } else if grain == u32::MAX {
-            1
-        } else {
-            grain
-        };
-        if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
-            self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
-        }
-        let in_rows = steady && start.existing == Existing::All && !self.device.port().holds_pages();
-        let row = if in_rows { self.device.engine.row(&self.device.body) } else { None };
-        if row.is_some() {
-            // All pages have their places already.
-            self.create_missing(row);
-            self.end_ageing(&logs);
-            return Ok(());
-        }
-        if self.resolved.is_array() && !self.resolved.knows_places() {
-            self.fill_as_placed(&read, start.existing, seed, &logs);
-            self.end_ageing(&logs);
-            return Ok(());
-        }
-        let units = (self.device.port().pages().len() / u64::from(unit)) as u32;
-        let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
-        // Within a drive one page of a stripe that has a page of each member represents all.
-        let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
-        let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
-        if start.existing == Existing::All {
-            for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
-                if self.slots(&logs) == 0 {
-                    break;
-                }
-                if !bound || self.fits(first, asked, &logs) {
-                    self.fill_slot(fast_path, first, unit);
-                }
-            }
-            if steady && self.slots(&logs) > 0 {
-                self.create_missing(None);
-            }
-            self.end_ageing(&logs);
-            return Ok(());
-        }
-        let mut random = Random::stream(seed, "aged pages");
-        let mut patience = PATIENCE * u64::from(units.max(64));
-        while self.slots(&logs) > 0 {
-            patience -= 1;
-            if patience == 0 || units == 0 {
-                // Places that no page may go to become invalid.
-                if bound && !(0..units).any(|at| self.fits(u64::from(at) * u64::from(unit), asked, &logs)) {
-                    break;
-                }
-                return Err(self.no_place(self.slots(&logs)));
-            }
-            let first = random.below(u64::from(units)) * u64::from(unit);
-            let taken = |page: u64| self.device.port().pages().sectors(page) != 0 || read.has(page);
-            if (first..first + u64::from(unit)).any(taken) || (bound && !self.fits(first, asked, &logs)) {
-                continue;
-            }
-            self.fill_slot(fast_path, first, unit);
-        }
-        self.end_ageing(&logs);
-        Ok(())
-    }
-
+impl<C: Contents, H: Body<C>> Device<C, H> {
     /// Tells drives and logs what they are aged to.
-    fn begin_ageing(&mut self, existing: Existing, seed: u64) -> AgedParts {
+    fn begin_ageing(&mut self, existing: Existing, seed: u64, resolved: &Resolved) -> AgedParts {
         let mut parts = AgedParts::default();
-        let Device { engine, body, placements, .. } = &mut self.device;
+        let Device { engine, body, placements, .. } = self;
         for (device, placement) in (0..).zip(&*placements) {
-            let drive = self.resolved.descendant(&placement.path).filter(|drive| !drive.is_device_set());
+            let drive = resolved.descendant(&placement.path).filter(|drive| !drive.is_device_set());
             let Some((drive, (model, wish))) = drive.and_then(|drive| Some((drive, drive.ageing(existing)?)))
             else {
                 continue;
             };
             let node = engine.tree().descendant(&placement.path).filter(|_| placement.physical);
             if let Some(node) = node
-                && let Some(log) = engine.scheme_mut(node).log_mut()
+                && let Some(log) = engine.tree_mut().scheme_mut(node).log_mut()
             {
                 // Each device draws a stream of its own.
                 parts.valid |= begin_ageing_log(drive, log, existing, seed.wrapping_add(u64::from(device)));
@@ -207,10 +145,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Consecutive pages that put equally many copies on each backend of a drive, where a page has copies on some of
     /// them only: drawn one by one, they would leave valid places that no page can take.
-    fn row_of_copies(&self) -> u32 {
-        let backends = self.resolved.members() as usize;
-        let copies = |page: u32| self.device.engine.tree().places(Page::of(page));
-        if self.resolved.is_array() || [1, backends].contains(&copies(0).len()) {
+    fn row_of_copies(&self, resolved: &Resolved) -> u32 {
+        let backends = resolved.members() as usize;
+        let copies = |page: u32| self.engine.tree().places(Page::of(page));
+        if resolved.is_array() || [1, backends].contains(&copies(0).len()) {
             return 1;
         }
         let mut on_each = vec![0_u32; backends];
@@ -225,80 +163,171 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go
     /// to one. The slots that are left become invalid pages.
-    fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
-        let pages = self.device.port().pages().len();
-        let unit = Some(self.device.engine.tree().stripe_pages())
-            .filter(|&unit| u64::from(unit) <= pages)
-            .unwrap_or(1);
+    fn fill_as_placed(
+        &mut self,
+        read: &Bits,
+        existing: Existing,
+        seed: u64,
+        logs: &[NodeId],
+        clock: &RunClock,
+    ) {
+        let pages = self.port().pages().len();
+        let unit =
+            Some(self.engine.tree().stripe_pages()).filter(|&unit| u64::from(unit) <= pages).unwrap_or(1);
         for first in
             scattered((pages / u64::from(unit)) as u32, seed).map(|at| u64::from(at) * u64::from(unit))
         {
             if self.slots(logs) == 0 {
                 return;
             }
-            let taken = |page: u64| self.device.port().pages().sectors(page) != 0 || read.has(page);
+            let taken = |page: u64| self.port().pages().sectors(page) != 0 || read.has(page);
             let free = existing == Existing::All || !(first..first + u64::from(unit)).any(taken);
             if free && self.fits(first, unit, logs) {
-                self.create_run(first, unit);
+                self.create_run(first, unit, clock);
             }
         }
     }
 
-    fn end_ageing(&mut self, logs: &[NodeId]) {
-        self.device.body.end_ageing();
-        logs.iter().for_each(|&log| self.end_ageing_log(log));
-        self.device.body.set_untimed(self.clock.untimed);
+    fn end_ageing(&mut self, logs: &[NodeId], clock: &RunClock) {
+        self.body.end_ageing();
+        logs.iter().for_each(|&log| self.end_ageing_log(log, clock));
+        self.body.set_untimed(clock.untimed);
     }
 
     /// Pages of the host fill valid places.
-    fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32) {
+    fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32, clock: &RunClock) {
         if let Some(backend) = fast_path {
             self.flash_mut().fill_slot(backend, first as u32, C::default());
-            self.device.engine.ports_mut().host_mut().pages_mut().set_all(&[first as u32]);
+            self.engine.ports_mut().host_mut().pages_mut().set_all(&[first as u32]);
         } else {
-            self.create_run(first, count);
+            self.create_run(first, count, clock);
         }
     }
 
     /// The number of valid slots that are left.
     fn slots(&self, logs: &[NodeId]) -> u64 {
-        let of_log = |&node: &NodeId| {
-            self.device.engine.tree().scheme(node).and_then(Any::log).map_or(0, StripeLog::slots)
-        };
-        self.device.body.slots() + logs.iter().map(of_log).sum::<u64>()
+        let of_log =
+            |&node: &NodeId| self.engine.tree().scheme(node).and_then(Any::log).map_or(0, StripeLog::slots);
+        self.body.slots() + logs.iter().map(of_log).sum::<u64>()
     }
 
     /// Whether the remaining valid slots can take these pages.
     fn fits(&self, first: u64, count: u32, logs: &[NodeId]) -> bool {
         let mut places =
-            (first..first + u64::from(count)).flat_map(|page| self.device.engine.tree().places(Page(page)));
-        places.all(|(backend, page)| self.device.body.has_slot(backend, page))
+            (first..first + u64::from(count)).flat_map(|page| self.engine.tree().places(Page(page)));
+        places.all(|(backend, page)| self.body.has_slot(backend, page))
             && (logs.is_empty() || (first..first + u64::from(count)).all(|page| self.fits_logs(page)))
     }
 
     /// The only backend of a drive, if whole pages can be written to it directly.
     pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
-        self.device.body.flash().and_then(|_| self.device.engine.only_backend())
+        self.body.flash().and_then(|_| self.engine.tree().only_backend())
     }
 
     /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
     /// that before it writes or reads them.
-    pub(super) fn fast_path_of_writes(&self) -> Option<BackendId> {
-        let loses_pages = self.resolved.error_models().next().is_some();
+    pub(super) fn fast_path_of_writes(&self, resolved: &Resolved) -> Option<BackendId> {
+        let loses_pages = resolved.error_models().next().is_some();
         if C::KEEP || loses_pages { None } else { self.fast_path_drive() }
     }
 
-    fn no_place(&self, left: u64) -> Stop {
-        Stop::Error(Error::Drive(DriveError {
-            path: self.resolved.path.clone(),
-            line: None,
-            field: Some("ageing.valid_ratio".into()),
-            message: format!(
-                "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
-                 and that may be placed there; set a lower ratio",
-                self.resolved.valid_ratio()
-            ),
-        }))
+    fn programs(&self) -> u64 {
+        self.body.counters().total(crate::drive::OpKind::Program)
+    }
+
+    /// Writes a run of whole pages past the DRAM.
+    fn write_run(&mut self, first: u64, count: u32, clock: &RunClock) {
+        let request = self.engine.open(u32::MAX, 0);
+        let now = clock.now;
+        self.access(now, request, &mut Vec::new()).write_run(first, count);
+        self.end_preparation(request, clock);
+    }
+}
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Ages the flash by construction. Valid pages belong to host pages that are drawn at random, except those that the
+    /// workload is known to read, which are created afterwards. With parity whole stripes are drawn, which puts one
+    /// page on each member.
+    pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
+        let start = &self.resolved.spec.start;
+        let seed = self.job.seed.unwrap_or(1);
+        let AgedParts { valid, steady, blocks, logs } =
+            self.device.begin_ageing(start.existing, seed, self.resolved);
+        let scans = valid && start.scan && start.existing == Existing::Reads;
+        let read = if scans { self.pages_read(tell)? } else { Bits::default() };
+        let (device, resolved, clock) = (&mut self.device, self.resolved, &self.clock);
+        device.body.set_untimed(true);
+        let grain = device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let unit = if resolved.scheme().data_members.is_none() {
+            device.row_of_copies(resolved)
+        } else if grain == u32::MAX {
+            1
+        } else {
+            grain
+        };
+        if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
+            device.age_blocks(
+                &blocks,
+                |units| scattered(units, seed).collect(),
+                &read,
+                seed,
+                resolved,
+                clock,
+            );
+        }
+        let in_rows = steady && start.existing == Existing::All && !device.port().holds_pages();
+        let row = if in_rows { device.engine.tree().row(&device.body) } else { None };
+        if row.is_some() {
+            // All pages have their places already.
+            device.create_missing(row, clock);
+            device.end_ageing(&logs, clock);
+            return Ok(());
+        }
+        if resolved.is_array() && !resolved.knows_places() {
+            device.fill_as_placed(&read, start.existing, seed, &logs, clock);
+            device.end_ageing(&logs, clock);
+            return Ok(());
+        }
+        let units = (device.port().pages().len() / u64::from(unit)) as u32;
+        let fast_path = if C::KEEP { None } else { device.fast_path_drive() };
+        // Within a drive one page of a stripe that has a page of each member represents all.
+        let asked = if resolved.is_array() || !resolved.has_stripes_of_all() { unit } else { 1 };
+        let bound = resolved.is_array() || resolved.spec.ftl.allocation != "dynamic";
+        if start.existing == Existing::All {
+            for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
+                if device.slots(&logs) == 0 {
+                    break;
+                }
+                if !bound || device.fits(first, asked, &logs) {
+                    device.fill_slot(fast_path, first, unit, clock);
+                }
+            }
+            if steady && device.slots(&logs) > 0 {
+                device.create_missing(None, clock);
+            }
+            device.end_ageing(&logs, clock);
+            return Ok(());
+        }
+        let mut random = Random::stream(seed, "aged pages");
+        let mut patience = PATIENCE * u64::from(units.max(64));
+        while device.slots(&logs) > 0 {
+            patience -= 1;
+            if patience == 0 || units == 0 {
+                // Places that no page may go to become invalid.
+                if bound && !(0..units).any(|at| device.fits(u64::from(at) * u64::from(unit), asked, &logs)) {
+                    break;
+                }
+                return Err(no_place(resolved, device.slots(&logs)));
+            }
+            let first = random.below(u64::from(units)) * u64::from(unit);
+            let taken = |page: u64| device.port().pages().sectors(page) != 0 || read.has(page);
+            if (first..first + u64::from(unit)).any(taken) || (bound && !device.fits(first, asked, &logs)) {
+                continue;
+            }
+            device.fill_slot(fast_path, first, unit, clock);
+        }
+        device.end_ageing(&logs, clock);
+        Ok(())
     }
 
     /// The pages that the workload reads.
@@ -317,11 +346,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Writes the whole drive once in order, then random pages until the rounds show a steady state.
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.device.body.set_untimed(true);
-        self.device.engine.untimed = true;
+        self.device.engine.schedule_mut().untimed = true;
         self.device.engine.ports_mut().bypass(true);
         let pages = self.device.port().pages().len();
         for first in (0..pages).step_by(WRITTEN as usize) {
-            self.write_run(first, (pages - first).min(WRITTEN) as u32);
+            self.device.write_run(first, (pages - first).min(WRITTEN) as u32, &self.clock);
         }
         let keys = &self.resolved.spec.condition;
         let size = ((keys.write_kib * 1024.0) as u64).div_ceil(self.resolved.page_bytes());
@@ -330,22 +359,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut random = Random::stream(self.job.seed.unwrap_or(1), "conditioning");
         let mut conditioned = Conditioned::new(writes * u64::from(size));
         for _ in 0..keys.most_rounds {
-            let before = self.programs();
+            let before = self.device.programs();
             self.write_randomly(writes, size, &mut random, tell)?;
-            conditioned.add(self.programs() - before);
+            conditioned.add(self.device.programs() - before);
             if conditioned.is_steady() {
                 break;
             }
         }
         self.rest();
-        self.device.engine.untimed = self.clock.untimed;
+        self.device.engine.schedule_mut().untimed = self.clock.untimed;
         self.device.engine.ports_mut().bypass(false);
         self.accounts.conditioned = Some(conditioned.conditioning());
         Ok(())
-    }
-
-    fn programs(&self) -> u64 {
-        self.device.body.counters().total(crate::drive::OpKind::Program)
     }
 
     /// Writes runs of `size` pages that start anywhere at a multiple of it.
@@ -357,7 +382,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
         let places = self.device.port().pages().len() / u64::from(size);
-        let fast_path = self.fast_path_of_writes();
+        let fast_path = self.device.fast_path_of_writes(self.resolved);
         let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
         while left > 0 {
@@ -366,25 +391,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let first = random.below(places) * u64::from(size);
                 match fast_path {
                     Some(_) => pages.extend(first as u32..first as u32 + size),
-                    None => self.write_run(first, size),
+                    None => self.device.write_run(first, size, &self.clock),
                 }
             }
             if let Some(backend) = fast_path {
-                self.flash_mut().write_untimed(backend, &pages);
+                self.device.flash_mut().write_untimed(backend, &pages);
             }
             left -= left.min(BATCH as u64);
-            self.look(None, tell)?;
+            self.clock.look(None, tell, &self.host)?;
         }
         self.host.pages = pages;
         Ok(())
-    }
-
-    /// Writes a run of whole pages past the DRAM.
-    fn write_run(&mut self, first: u64, count: u32) {
-        let request = self.device.engine.open(u32::MAX, 0);
-        let now = self.clock.now;
-        self.device.access(now, request, &mut Vec::new()).write_run(first, count);
-        self.end_preparation(request);
     }
 
     /// Lets the drive finish all work; then sets the time to 0 and clears the counters.
@@ -398,10 +415,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.rest(&mut self.device.body);
         }
         self.clock.now = now;
-        self.end_finished();
+        self.device.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
-        self.device.engine.exposure_mut().set_rescued(0);
+        self.device.engine.tree_mut().exposure_mut().set_rescued(0);
     }
 
     /// Creates what the workload reads before time 0.
@@ -436,7 +453,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         {
             number += 1;
             if number.is_multiple_of(super::LOOK) {
-                self.look(None, tell)?;
+                self.clock.look(None, tell, &self.host)?;
             }
             let has_place = match flow {
                 Some(flow) => self.locate_in_flow(flow, &read, number)?,
@@ -445,7 +462,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !has_place || read.op != Op::Read {
                 continue;
             }
-            self.interleave();
+            self.host.interleave();
             let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
             for at in 0..self.host.ranges.len() {
                 let crate::host::Range { offset, length } = self.host.ranges[at];

@@ -1,7 +1,7 @@
 //! Ageing by construction of log-structured schemes: each superblock but the one that GC keeps is a block of the model.
 //! The log fills its slots itself, those that will be valid with the pages that it gets.
 
-use super::{Device, Simulation};
+use super::{Device, RunClock};
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId, Page, Why};
@@ -45,28 +45,28 @@ fn wish_of_log(drive: &Resolved, log: &StripeLog, existing: Existing) -> Option<
     Some((model, Wish { pages, written, written_each, valid_ppm }))
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+fn log_mut(scheme: &mut Any) -> &mut StripeLog {
+    scheme.log_mut().expect("a log, as was seen when its ageing began")
+}
+
+impl<C: Contents, H: Body<C>> Device<C, H> {
     /// Whether the logs that a page comes to have slots for it.
     pub(super) fn fits_logs(&self, page: u64) -> bool {
         let mut fits = true;
-        self.device.engine.tree().schemes_of(Page(page), &mut |scheme: &Any| {
+        self.engine.tree().schemes_of(Page(page), &mut |scheme: &Any| {
             fits &= scheme.log().is_none_or(StripeLog::takes_aged);
         });
         fits
     }
 
     /// Slots that no page has filled are wasted; from now on the log writes as usual.
-    pub(super) fn end_ageing_log(&mut self, node: NodeId) {
-        let now = self.clock.now;
-        let Device { engine, body, .. } = &mut self.device;
-        log_mut(engine.scheme_mut(node)).give_up_slots();
-        while log_mut(engine.scheme_mut(node)).wastes_next()
+    pub(super) fn end_ageing_log(&mut self, node: NodeId, clock: &RunClock) {
+        let now = clock.now;
+        let Device { engine, body, .. } = self;
+        log_mut(engine.tree_mut().scheme_mut(node)).give_up_slots();
+        while log_mut(engine.tree_mut().scheme_mut(node)).wastes_next()
             && engine.background(body, now, node, Why::Urgent)
         {}
-        log_mut(engine.scheme_mut(node)).end_ageing();
+        log_mut(engine.tree_mut().scheme_mut(node)).end_ageing();
     }
-}
-
-fn log_mut(scheme: &mut Any) -> &mut StripeLog {
-    scheme.log_mut().expect("a log, as was seen when its ageing began")
 }

@@ -1,6 +1,6 @@
 //! The clock: selects what happens next, a request, an event or a fault event.
 
-use super::{ArrivedRequests, Flows, LOOK, Simulation, Stop};
+use super::{ArrivedRequests, Failures, Flows, Host, LOOK, RunClock, Simulation, Stop};
 use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents};
@@ -10,6 +10,105 @@ use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests};
 use flashkeep_trace::Request;
 use std::ops::ControlFlow;
+
+impl<C: Contents> Host<C> {
+    /// Whether a request will be admitted: the next of a workload without flows, if it has one, one of a flow, or one that
+    /// waits in the host.
+    pub(super) fn comes(&self, has_next: bool) -> bool {
+        has_next
+            || self.flows.as_ref().is_some_and(Flows::has_next)
+            || self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty())
+    }
+
+    /// When the next request is admitted, `next` being the next of a workload without flows.
+    #[inline(always)]
+    pub(super) fn next_admission(
+        &mut self,
+        next: Option<Request>,
+        closed: bool,
+        clock: &RunClock,
+    ) -> SimTime {
+        match next {
+            None if self.flows.is_some() => self.next_from_flows(clock),
+            Some(_) if closed => self.window.room_at(clock.now),
+            Some(request) if self.arrived.is_none() => {
+                self.window.room_at(SimTime(request.arrival_ns).max(clock.now))
+            }
+            None if self.arrived.is_none() => SimTime::NEVER,
+            _ => self.next_arrived(next, clock),
+        }
+    }
+
+    /// Whether the caller of the run is asked now whether it should continue.
+    #[inline(always)]
+    fn looks_now(&self, failures: &Failures) -> bool {
+        (self.admitted + failures.write_gate.refused).is_multiple_of(LOOK)
+    }
+
+    /// Whether requests of the host have not ended.
+    pub(super) fn has_requests(&self, failures: &Failures) -> bool {
+        let ended = failures.durability.as_ref().map_or(0, |durability| durability.ended());
+        self.in_flight.live() > ended
+    }
+
+    /// When the next request of a flow is admitted.
+    #[inline(never)]
+    pub(super) fn next_from_flows(&mut self, clock: &RunClock) -> SimTime {
+        let room = self.window.room_at(clock.now);
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.next_at(clock.now, room)
+    }
+
+    /// The next instant at which a request arrives or is admitted.
+    #[inline(never)]
+    pub(super) fn next_arrived(&self, next: Option<Request>, clock: &RunClock) -> SimTime {
+        let waits = self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
+        let admission = if waits { self.window.room_at(clock.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(clock.now));
+        admission.min(arrival)
+    }
+}
+
+impl RunClock {
+    /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
+    pub(super) fn goes_on<C: Contents>(
+        &mut self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> Result<bool, Stop> {
+        match self.report(share, progress, host) {
+            ControlFlow::Continue(()) => Ok(true),
+            ControlFlow::Break(Halt::AtOnce) => Err(Stop::Error(Error::Interrupted)),
+            ControlFlow::Break(Halt::AfterAdmitted) => {
+                self.interrupted = true;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Reports how far a preparation has come, which has no result before its end.
+    pub(super) fn look<C: Contents>(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> Result<(), Stop> {
+        match self.report(share, progress, host) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
+        }
+    }
+
+    fn report<C: Contents>(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+        host: &Host<C>,
+    ) -> ControlFlow<Halt> {
+        progress(Progress { requests: host.admitted, share, simulated_ns: self.now.0 })
+    }
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn replay(
@@ -27,7 +126,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.end_counting();
             }
             let fault_event = self.failures.fault_events.next_at;
-            let admission = self.next_admission(has_next.then(|| requests.current()), closed);
+            let admission =
+                self.host.next_admission(has_next.then(|| requests.current()), closed, &self.clock);
             let crossing = self.device.next_crossing();
             let limit = admission.min(fault_event).min(crossing);
             if self.failures.durability.is_some() && self.end_known(limit.min(event)) {
@@ -38,18 +138,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     break;
                 }
                 // After the last request, the caller looks at each event whether it is the first one after its end.
-                let ends = !self.clock.drains && !self.comes(has_next);
+                let ends = !self.clock.drains && !self.host.comes(has_next);
                 has_next &= self.step_event(if ends { event } else { limit }, admission.min(crossing));
             } else if crossing <= limit {
                 self.cross_at(crossing);
             } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
-                if !self.comes(has_next) && idle && !self.failures.fault_events.replaces_next() {
+                if !self.host.comes(has_next) && idle && !self.failures.fault_events.replaces_next() {
                     break;
                 }
                 self.inject_by_time(event.min(crossing).min(admission));
-                self.check_series()?;
+                self.accounts.check_series(self.job)?;
             } else {
                 self.clock.now = admission;
                 if self.failures.durability.is_some() {
@@ -68,32 +168,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_requests(SimTime::NEVER);
         }
         self.end_recovery();
-        let quiet = self.device.engine.is_quiet()
+        let quiet = self.device.engine.work().is_quiet()
             && self.device.engine.ports().host_link().is_none_or(Link::is_quiet);
-        assert!(!self.comes(has_next) && quiet, "everything that was asked is done at the end");
+        assert!(!self.host.comes(has_next) && quiet, "everything that was asked is done at the end");
         Ok(())
-    }
-
-    /// Whether a request will be admitted: the next of a workload without flows, if it has one, one of a flow, or one that
-    /// waits in the host.
-    pub(super) fn comes(&self, has_next: bool) -> bool {
-        has_next
-            || self.host.flows.as_ref().is_some_and(Flows::has_next)
-            || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty())
-    }
-
-    /// When the next request is admitted, `next` being the next of a workload without flows.
-    #[inline(always)]
-    pub(super) fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
-        match next {
-            None if self.host.flows.is_some() => self.next_from_flows(),
-            Some(_) if closed => self.host.window.room_at(self.clock.now),
-            Some(request) if self.host.arrived.is_none() => {
-                self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
-            }
-            None if self.host.arrived.is_none() => SimTime::NEVER,
-            _ => self.next_arrived(next),
-        }
     }
 
     /// An event at `limit` or earlier. False if the run ends because enough has been rebuilt.
@@ -103,7 +181,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.durability.is_some() {
             self.end_recovery();
             // With the end of a request idle time may begin.
-            known_end = self.next_known_end();
+            known_end = self.failures.next_known_end(&self.device, &self.host);
             limit = limit.min(known_end);
         }
         let goes_on = self.clock.most_rebuilt.is_none_or(|most| self.goes_on_rebuilding(most, coming));
@@ -118,12 +196,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         goes_on
     }
 
-    /// Whether the caller of the run is asked now whether it should continue.
-    #[inline(always)]
-    fn looks_now(&self) -> bool {
-        (self.host.admitted + self.failures.write_gate.refused).is_multiple_of(LOOK)
-    }
-
     /// Admits the next request of the flows.
     #[inline(never)]
     fn admit_from_flows(
@@ -134,8 +206,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.admit(&request, false);
         }
         let share = self.host.flows.as_ref().and_then(Flows::share_done);
-        if self.looks_now()
-            && !self.goes_on(share, progress)?
+        if self.host.looks_now(&self.failures)
+            && !self.clock.goes_on(share, progress, &self.host)?
             && let Some(flows) = &mut self.host.flows
         {
             flows.end();
@@ -177,7 +249,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             self.host.seen += 1;
             let looks = self.host.seen.is_multiple_of(LOOK);
-            let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
+            let goes_on = !looks || self.clock.goes_on(requests.share_done(), progress, &self.host)?;
             return Ok(Some(goes_on && self.advance_to_placed(requests)?));
         }
         if self.host.flows.as_ref().is_some_and(Flows::has_next) {
@@ -195,7 +267,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.write_fast_path(backend, &request, requests, closed, progress).map(Some);
         }
         self.admit(&request, closed);
-        let goes_on = !self.looks_now() || self.goes_on(requests.share_done(), progress)?;
+        let goes_on = !self.host.looks_now(&self.failures)
+            || self.clock.goes_on(requests.share_done(), progress, &self.host)?;
         Ok(Some(goes_on && self.advance_to_placed(requests)?))
     }
 
@@ -203,10 +276,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// of them it ends.
     fn goes_on_rebuilding(&mut self, most: u64, next: SimTime) -> bool {
         if next == SimTime::NEVER {
-            if !self.has_requests() {
-                self.device.engine.stop_rebuilds();
+            if !self.host.has_requests(&self.failures) {
+                self.device.engine.schedule_mut().stop_rebuilds();
             }
-        } else if self.device.engine.pieces_rebuilt() >= most {
+        } else if self.device.engine.schedule().pieces_rebuilt() >= most {
             self.clock.sampled = true;
             self.host.flows.iter_mut().for_each(Flows::end);
         }
@@ -215,36 +288,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// No more requests come, and no failures.
     fn wind_down(&mut self) {
-        if self.device.engine.is_quiet() {
+        if self.device.engine.work().is_quiet() {
             self.device.body.end_idling();
-        } else if self.clock.scrubs && !self.has_requests() {
+        } else if self.clock.scrubs && !self.host.has_requests(&self.failures) {
             // What scrubbing finds can keep the engine busy for ever.
             self.clock.scrubs = false;
             self.device.body.end_scrubbing();
         }
-    }
-
-    /// Whether requests of the host have not ended.
-    pub(super) fn has_requests(&self) -> bool {
-        let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
-        self.host.in_flight.live() > ended
-    }
-
-    /// When the next request of a flow is admitted.
-    #[inline(never)]
-    pub(super) fn next_from_flows(&mut self) -> SimTime {
-        let room = self.host.window.room_at(self.clock.now);
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.next_at(self.clock.now, room)
-    }
-
-    /// The next instant at which a request arrives or is admitted.
-    #[inline(never)]
-    pub(super) fn next_arrived(&self, next: Option<Request>) -> SimTime {
-        let waits = self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        let admission = if waits { self.host.window.room_at(self.clock.now) } else { SimTime::NEVER };
-        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.clock.now));
-        admission.min(arrival)
     }
 
     /// Admits the next request; returns whether the one that arrives next was admitted or waits in the host.
@@ -295,41 +345,5 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if (is_done || is_due) && !self.accounts.phases.is_empty() {
             self.watch_phase();
         }
-    }
-
-    /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
-    pub(super) fn goes_on(
-        &mut self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> Result<bool, Stop> {
-        match self.report(share, progress) {
-            ControlFlow::Continue(()) => Ok(true),
-            ControlFlow::Break(Halt::AtOnce) => Err(Stop::Error(Error::Interrupted)),
-            ControlFlow::Break(Halt::AfterAdmitted) => {
-                self.clock.interrupted = true;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Reports how far a preparation has come, which has no result before its end.
-    pub(super) fn look(
-        &self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> Result<(), Stop> {
-        match self.report(share, progress) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
-        }
-    }
-
-    fn report(
-        &self,
-        share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> ControlFlow<Halt> {
-        progress(Progress { requests: self.host.admitted, share, simulated_ns: self.clock.now.0 })
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, DevicePlacement, Simulation, Totals};
+use super::{Device, DevicePlacement, RunAccounts, RunClock, Simulation, Totals};
 use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
@@ -27,6 +27,50 @@ pub(super) struct CountedRun {
     pub(super) logged: Result<(), String>,
 }
 
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
+    /// correction may have failed unseen.
+    fn unreadable_pages(&self) -> Option<Bits> {
+        let Device { engine, body, .. } = self;
+        let port = engine.ports().host();
+        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
+        if C::KEEP || body.error_counts().is_some_and(gave_up) {
+            return None;
+        }
+        let mut pages = port.pages().existing().clone();
+        port.cached_pages().for_each(|page| _ = pages.set(page, false));
+        engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
+    }
+
+    /// The counts of all members' maps; none if the backends have page maps.
+    pub(super) fn mapping_counts(&self) -> Option<Counts> {
+        let maps = self.engine.tree().schemes().filter_map(|scheme| match scheme {
+            Any::Mapped(map) => Some(map.counts()),
+            _ => None,
+        });
+        maps.reduce(|all, one| all.with(one, |all, one| all + one))
+    }
+
+    /// Sector hits and misses of a member's DRAM.
+    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
+        let engine = &self.engine;
+        engine.ports().hits(engine.tree().descendant(&placement.path)?, engine.tree())
+    }
+
+    /// The same for all devices.
+    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
+        self.placements.iter().map(|placement| self.hits_of(placement)).collect()
+    }
+}
+
+impl RunAccounts {
+    /// The time from the start of counting until the last request was answered and all operations granted by then had
+    /// ended; counted busy times lie within it.
+    fn busy_within(&self, totals: &Totals, clock: &RunClock) -> Span {
+        clock.last.max(totals.at_rest).since(self.busy_from)
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The host has its last answer: caches write nothing back by themselves any more. Where they did, counting ends when
     /// what is under way for requests and by schemes has ended too: GC of drives that continues then, for what caches wrote
@@ -34,12 +78,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
-        if self.accounts.counted.is_some() || self.comes(false) || self.has_requests() {
+        if self.accounts.counted.is_some() || self.host.comes(false) || self.host.has_requests(&self.failures)
+        {
             return;
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();
-        let failed = !self.accounts.phases.is_empty() || !self.device.engine.is_healthy();
-        let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
+        let failed = !self.accounts.phases.is_empty() || !self.device.engine.tree().is_healthy();
+        let quiet = self.device.engine.work().is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
             self.accounts.counted = Some(self.count_up());
         }
@@ -58,7 +103,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// All counters of the run until `end`, without ending its logs.
     pub(super) fn count(&mut self, end: SimTime) -> CountedRun {
         CountedRun {
-            totals: self.totals(end),
+            totals: self.device.totals(end, &self.host),
             wear: self.wear(self.device.body.erases()),
             filled: self.device.body.filled(),
             scheme: self.scheme_figures(),
@@ -71,43 +116,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn may_have_lost(&self) -> bool {
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         self.failures.fault_events.injected
-            || !self.device.engine.is_healthy()
+            || !self.device.engine.tree().is_healthy()
             || self.device.body.error_counts().is_some_and(gave_up)
     }
 
     /// Finds the pages that cannot be read: these are lost, even if no request needed them. Call it after
     /// [`Simulation::count_up`].
     pub(super) fn find_lost_pages(&mut self) {
-        match self.unreadable_pages() {
+        match self.device.unreadable_pages() {
             Some(lost) => {
-                self.device.engine.exposure_mut().lose_pages(&lost);
+                self.device.engine.tree_mut().exposure_mut().lose_pages(&lost);
                 debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
             None => self.read_everything(),
         }
     }
 
-    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
-    /// correction may have failed unseen.
-    fn unreadable_pages(&self) -> Option<Bits> {
-        let Device { engine, body, .. } = &self.device;
-        let port = engine.ports().host();
-        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
-        if C::KEEP || body.error_counts().is_some_and(gave_up) {
-            return None;
-        }
-        let mut pages = port.pages().existing().clone();
-        port.cached_pages().for_each(|page| _ = pages.set(page, false));
-        engine.unreadable(&pages, &|backend| body.is_sound(backend))
-    }
-
     /// Whether reading the pages of a small drive finds the same ones lost.
     fn agrees_with_reading(&mut self) -> bool {
-        let before = self.device.engine.exposure().lost().count();
+        let before = self.device.engine.tree().exposure().lost().count();
         if self.device.port().pages().existing().count() < 1 << 16 {
             self.read_everything();
         }
-        before == self.device.engine.exposure().lost().count()
+        before == self.device.engine.tree().exposure().lost().count()
     }
 
     /// Reads every existing page, without time and without counting.
@@ -126,36 +157,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         self.device.access(now, request, &mut expected).read_back(page);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
-        for finished in std::mem::take(self.device.engine.finished()) {
+        for finished in std::mem::take(self.device.engine.work_mut().finished()) {
             if C::KEEP && finished.lost == 0 {
-                let pages = self.device.engine.pages(finished.counter);
+                let pages = self.device.engine.work_mut().pages(finished.counter);
                 let wrong = |expected: &&Expected<C>| {
                     !self.device.pages.accepts(expected, pages[expected.slot as usize], false)
                 };
                 self.accounts.statistics.pages_read_back += expected.len() as u64;
                 self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
             }
-            self.device.engine.forget(finished.counter);
+            self.device.engine.work_mut().forget(finished.counter);
         }
-    }
-
-    /// The counts of all members' maps; none if the backends have page maps.
-    pub(super) fn mapping_counts(&self) -> Option<Counts> {
-        let maps = self.device.engine.tree().schemes().filter_map(|scheme| match scheme {
-            Any::Mapped(map) => Some(map.counts()),
-            _ => None,
-        });
-        maps.reduce(|all, one| all.with(one, |all, one| all + one))
-    }
-
-    /// Sector hits and misses of a member's DRAM.
-    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
-        self.device.engine.hits(self.device.engine.tree().descendant(&placement.path)?)
-    }
-
-    /// The same for all devices.
-    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
-        self.device.placements.iter().map(|placement| self.hits_of(placement)).collect()
     }
 
     /// The statistics of each drive or disk of an array since counting began; memories have none.
@@ -183,18 +195,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 hits: hits.map(|hits| hits.since(hits_before)),
                 end,
                 span,
-                busy_within: self.busy_within(totals),
+                busy_within: self.accounts.busy_within(totals, &self.clock),
                 first_worn_block,
                 first_refusal,
             });
         }
         facts
-    }
-
-    /// The time from the start of counting until the last request was answered and all operations granted by then had
-    /// ended; counted busy times lie within it.
-    fn busy_within(&self, totals: &Totals) -> Span {
-        self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
     /// How the drive starts, in words.
@@ -262,7 +268,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .beyond(before.queue_full)
                 .min(self.clock.last.since(before.at)),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
-            busy_within: self.busy_within(totals),
+            busy_within: self.accounts.busy_within(totals, &self.clock),
             wear: wear.clone(),
             members: self.member_facts(totals),
             handles: handle_counts_since(&totals.handles, &before.handles),
@@ -270,7 +276,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             conditioned: self.accounts.conditioned.clone(),
             start: self.start_in_words(),
             filled: *filled,
-            lost_pages: self.device.engine.exposure().lost().count(),
+            lost_pages: self.device.engine.tree().exposure().lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             interrupted: self.clock.interrupted,

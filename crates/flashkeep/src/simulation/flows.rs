@@ -1,6 +1,6 @@
 //! Several workloads on one device: the requests of each wait in a host queue, from which the device fetches them.
 
-use super::{OutstandingRequest, Simulation, Stop};
+use super::{Host, OutstandingRequest, RunClock, Simulation, Stop};
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::engine::Contents;
@@ -325,6 +325,48 @@ fn queues_of(flows: &[Flow], host: &HostSpec) -> (Vec<usize>, Vec<Queue>) {
     (numbers, (0..count).map(queue).collect())
 }
 
+impl<C: Contents> Host<C> {
+    /// A request of the flow whose request was taken last is admitted.
+    #[inline(never)]
+    pub(super) fn enter_flow(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        op: Op,
+        admitted: SimTime,
+        counted: bool,
+        resolved: &Resolved,
+    ) -> u8 {
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.enter(admitted);
+        self.in_flight[id].flow = flows.current as u32;
+        if counted {
+            let size = resolved.page_bytes();
+            let pages = |range: &Range| SectorRange::of_bytes(range.offset, range.length, size).count;
+            let pages = self.ranges.iter().map(pages).sum();
+            flows.statistics_of(flows.current).admit(op, pages);
+        }
+        flows.flows[flows.current].cache_share
+    }
+
+    /// A request of a flow is acknowledged.
+    #[inline(never)]
+    pub(super) fn leave_flow(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        acknowledged: SimTime,
+        clock: &RunClock,
+    ) {
+        let this = &self.in_flight[id];
+        let flows = self.flows.as_mut().expect("there are flows");
+        flows.leave(this.flow as usize, acknowledged);
+        if this.counted {
+            let response = (!clock.untimed).then(|| acknowledged.since(this.arrival));
+            let statistics = flows.statistics_of(this.flow as usize);
+            statistics.conclude(this.record.op, this.record.length, response);
+        }
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Takes the next request of the flows; none if it has no place and is left out.
     pub(super) fn take_from_flows(&mut self) -> Result<Option<Request>, Stop> {
@@ -371,40 +413,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let name = &flow.requests.provenance.name;
                 Err(Stop::Error(self.workload.misplaced(error, number, request, name, flow.capacity)))
             }
-        }
-    }
-
-    /// A request of the flow whose request was taken last is admitted.
-    #[inline(never)]
-    pub(super) fn enter_flow(
-        &mut self,
-        id: Id<OutstandingRequest<C>>,
-        op: Op,
-        admitted: SimTime,
-        counted: bool,
-    ) -> u8 {
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.enter(admitted);
-        self.host.in_flight[id].flow = flows.current as u32;
-        if counted {
-            let size = self.resolved.page_bytes();
-            let pages = |range: &Range| SectorRange::of_bytes(range.offset, range.length, size).count;
-            let pages = self.host.ranges.iter().map(pages).sum();
-            flows.statistics_of(flows.current).admit(op, pages);
-        }
-        flows.flows[flows.current].cache_share
-    }
-
-    /// A request of a flow is acknowledged.
-    #[inline(never)]
-    pub(super) fn leave_flow(&mut self, id: Id<OutstandingRequest<C>>, acknowledged: SimTime) {
-        let this = &self.host.in_flight[id];
-        let flows = self.host.flows.as_mut().expect("there are flows");
-        flows.leave(this.flow as usize, acknowledged);
-        if this.counted {
-            let response = (!self.clock.untimed).then(|| acknowledged.since(this.arrival));
-            let statistics = flows.statistics_of(this.flow as usize);
-            statistics.conclude(this.record.op, this.record.length, response);
         }
     }
 }

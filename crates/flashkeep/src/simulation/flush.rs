@@ -6,6 +6,21 @@ use crate::engine::{Contents, Engine, Finished, OpenRequest};
 use crate::kernel::{Id, SimTime};
 use flashkeep_trace::Op;
 
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// Pages created before time 0 have places; some had to wait for garbage collection.
+    #[cold]
+    fn ends_late(&mut self, finished: &Finished) -> bool {
+        self.engine.work_mut().forget(finished.counter);
+        false
+    }
+
+    /// The end of a request of the host is known: its pages are on the media at this instant at the latest.
+    #[inline]
+    pub(super) fn note_settled(&mut self, finished: &Finished) {
+        self.engine.ports_mut().note_settled_host(finished.durable.unwrap_or_default());
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins a FLUSH; false if there is nothing to wait for.
     #[cold]
@@ -16,7 +31,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         if self.failures.durability.is_some() {
             self.end_requests(now);
-            self.host.in_flight[id].written = self.promised();
+            self.host.in_flight[id].written = self.failures.promised();
         }
         self.host.in_flight[id].durable = true;
         let Device { engine, body, .. } = &mut self.device;
@@ -47,15 +62,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn is_over(&mut self, finished: &mut Finished) -> bool {
         match self.host.in_flight.get(Id::new(finished.tag)) {
             Some(_) => self.device.engine.is_over(finished),
-            None => self.ends_late(finished),
+            None => self.device.ends_late(finished),
         }
-    }
-
-    /// Pages created before time 0 have places; some had to wait for garbage collection.
-    #[cold]
-    fn ends_late(&mut self, finished: &Finished) -> bool {
-        self.device.engine.forget(finished.counter);
-        false
     }
 
     /// After the last request, all caches are written back: the programs that the workload causes are counted.
@@ -84,11 +92,5 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.happen(sample_at);
             }
         }
-    }
-
-    /// The end of a request of the host is known: its pages are on the media at this instant at the latest.
-    #[inline]
-    pub(super) fn note_settled(&mut self, finished: &Finished) {
-        self.device.engine.ports_mut().note_settled_host(finished.durable.unwrap_or_default());
     }
 }

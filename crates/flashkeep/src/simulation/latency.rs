@@ -1,6 +1,6 @@
 //! Where the response times of requests went.
 
-use super::{OutstandingRequest, Simulation};
+use super::{Host, OutstandingRequest, RunAccounts, Simulation};
 use crate::device::latency::{Breakdown, FlashTimes, Part};
 use crate::devices::Body;
 use crate::engine::{CompletionCounter, Contents};
@@ -8,10 +8,35 @@ use crate::kernel::{Id, SimTime, Span, reach};
 use crate::metrics::BreakdownSums;
 use flashkeep_trace::Op;
 
+impl RunAccounts {
+    /// Adds the parts of a response time to the sums of the run, and of the request's volume.
+    #[inline]
+    fn add_parts<C: Contents>(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        response: Span,
+        parts: &Breakdown,
+        more: &[(Part, Span)],
+        host: &mut Host<C>,
+    ) {
+        let this = &host.in_flight[id];
+        if !this.counted || this.record.op == Op::Flush as u8 {
+            return;
+        }
+        let at = usize::from(this.record.op != Op::Read as u8);
+        if let Some(sums) = self.statistics.breakdowns.as_deref_mut() {
+            sums[at].add(response.0, parts, more);
+        }
+        if let Some(flows) = &mut host.flows {
+            flows.statistics_of(this.flow as usize).breakdowns()[at].add(response.0, parts, more);
+        }
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Measures where response times go, from now on.
     pub(super) fn break_down(&mut self) {
-        self.device.engine.break_down(true);
+        self.device.engine.work_mut().break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
         let port = self.device.engine.ports().host();
@@ -30,9 +55,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         acknowledged: SimTime,
     ) {
         let this = &self.host.in_flight[id];
-        let mut parts = self.device.engine.breakdown(counter);
+        let mut parts = self.device.engine.work().breakdown(counter);
         let response = acknowledged.since(this.arrival);
-        let memory = self.time_in_memory(id);
+        let memory = self.device.time_in_memory(id, &self.host);
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
         let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
         // What ends when it is durable may have waited for write caches after its own operations.
@@ -51,7 +76,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 response,
                 "the parts {parts:?} and {more:?} add up to the response time"
             );
-            return self.add_parts(id, response, &parts, &more);
+            return self.accounts.add_parts(id, response, &parts, &more, &mut self.host);
         }
         // A write cache takes writes; those that are passed on wait for an eviction.
         if buffered {
@@ -62,29 +87,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.keep_requests {
             *reach(&mut self.accounts.record_parts, this.number as usize) = *parts.ns();
         }
-        self.add_parts(id, response, &parts, &[]);
-    }
-
-    /// Adds the parts of a response time to the sums of the run, and of the request's volume.
-    #[inline]
-    fn add_parts(
-        &mut self,
-        id: Id<OutstandingRequest<C>>,
-        response: Span,
-        parts: &Breakdown,
-        more: &[(Part, Span)],
-    ) {
-        let this = &self.host.in_flight[id];
-        if !this.counted || this.record.op == Op::Flush as u8 {
-            return;
-        }
-        let at = usize::from(this.record.op != Op::Read as u8);
-        if let Some(sums) = self.accounts.statistics.breakdowns.as_deref_mut() {
-            sums[at].add(response.0, parts, more);
-        }
-        if let Some(flows) = &mut self.host.flows {
-            flows.statistics_of(this.flow as usize).breakdowns()[at].add(response.0, parts, more);
-        }
+        self.accounts.add_parts(id, response, &parts, &[], &mut self.host);
     }
 }
 

@@ -2,7 +2,7 @@
 //! a write is read-only. So is an array when more of its members than it survives have refused one. Later
 //! writes and trims are refused at the host interface; reads are still served.
 
-use super::Simulation;
+use super::{Device, Failures, RunAccounts, Simulation};
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{BlockErases, Drive, DriveLife};
@@ -45,6 +45,87 @@ impl WriteGate {
     }
 }
 
+impl RunAccounts {
+    /// Records members that reached their end of life; returns whether there are new ones.
+    fn have_more_members_ended<C: Contents, H: Body<C>>(
+        &mut self,
+        bytes: u64,
+        device: &Device<C, H>,
+    ) -> bool {
+        let mut news = false;
+        for (number, marks) in (0..).zip(&mut self.ends) {
+            if let Some(life) = device.body.drive(number).map(Drive::life) {
+                marks.note(life, bytes);
+                news |= std::mem::replace(&mut marks.ended, life.has_ended()) != life.has_ended();
+            }
+        }
+        news
+    }
+
+    /// Whether more members of an array are worn out than it survives, or a lone drive is.
+    fn is_worn_out<C: Contents, H: Body<C>>(
+        &self,
+        drive: &Resolved,
+        path: &mut Vec<u32>,
+        device: &Device<C, H>,
+    ) -> bool {
+        if !drive.is_array() {
+            let mut placements = device.placements.iter().zip(&self.ends);
+            return placements.any(|(placement, marks)| marks.ended && placement.path == *path);
+        }
+        let mut worn = 0;
+        for (number, member) in (0..).zip(&drive.array) {
+            path.push(number);
+            worn += u32::from(self.is_worn_out(member, path, device));
+            path.pop();
+        }
+        worn > drive.survives().0
+    }
+
+    /// Which members of an array reached their end of life, and when.
+    fn obituaries<C: Contents, H: Body<C>>(&self, device: &Device<C, H>, failures: &Failures) -> String {
+        let ends = device.placements.iter().zip(&self.ends);
+        let mut ends: Vec<_> =
+            ends.filter_map(|(placement, marks)| Some((marks.first_refusal?, placement))).collect();
+        ends.sort_by_key(|&(end, _)| end);
+        let told = ends.iter().map(|((at, bytes), placement)| {
+            format!("member {} after {:.3} s and {bytes} bytes", called(&placement.path), at.0 as f64 / 1e9)
+        });
+        let told = told.collect::<Vec<_>>().join(", ");
+        let end = failures.write_gate.shut.map_or_else(String::new, |(_, admitted)| {
+            format!(
+                ". The array does not survive that; it ended after {admitted} requests. {}",
+                failures.refusals()
+            )
+        });
+        format!(
+            "members reached the end of their lives (with bytes written by the host until then): \
+             {told}{end}"
+        )
+    }
+}
+
+impl Failures {
+    fn refusals(&self) -> String {
+        format!("It is read-only from then on: {} writes and trims were refused", self.write_gate.refused)
+    }
+
+    /// No request was admitted before the end of its life.
+    pub(super) fn ended_before_time_0(&self, resolved: &Resolved) -> Error {
+        Error::Drive(DriveError {
+            path: resolved.path.clone(),
+            line: None,
+            field: Some("ftl.wear.erase_budget".into()),
+            message: format!(
+                "the drive reached the end of its life before time 0, so all {} writes and trims were \
+                 refused; accepted: more erases, or a shorter conditioning (condition.round, \
+                 condition.most_rounds)",
+                self.write_gate.refused
+            ),
+        })
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Records events since the last request was admitted.
     #[inline]
@@ -67,7 +148,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let bytes = self.accounts.facts.bytes[1];
         self.accounts.marks.note(self.device.body.life(), bytes);
         let array = self.resolved.is_array();
-        if array && self.have_more_members_ended(bytes) && self.is_worn_out(self.resolved, &mut Vec::new()) {
+        if array
+            && self.accounts.have_more_members_ended(bytes, &self.device)
+            && self.accounts.is_worn_out(self.resolved, &mut Vec::new(), &self.device)
+        {
             self.failures.write_gate.shut = Some(((self.clock.now, bytes), self.host.admitted));
         }
         if !array && self.device.body.life().has_ended() {
@@ -76,38 +160,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Records members that reached their end of life; returns whether there are new ones.
-    fn have_more_members_ended(&mut self, bytes: u64) -> bool {
-        let mut news = false;
-        for (device, marks) in (0..).zip(&mut self.accounts.ends) {
-            if let Some(life) = self.device.body.drive(device).map(Drive::life) {
-                marks.note(life, bytes);
-                news |= std::mem::replace(&mut marks.ended, life.has_ended()) != life.has_ended();
-            }
-        }
-        news
-    }
-
-    /// Whether more members of an array are worn out than it survives, or a lone drive is.
-    fn is_worn_out(&self, drive: &Resolved, path: &mut Vec<u32>) -> bool {
-        if !drive.is_array() {
-            let mut placements = self.device.placements.iter().zip(&self.accounts.ends);
-            return placements.any(|(placement, marks)| marks.ended && placement.path == *path);
-        }
-        let mut worn = 0;
-        for (number, member) in (0..).zip(&drive.array) {
-            path.push(number);
-            worn += u32::from(self.is_worn_out(member, path));
-            path.pop();
-        }
-        worn > drive.survives().0
-    }
-
     /// The warning for a drive that reached its end of life.
     pub(super) fn end_of_life_warning(&self) -> Option<String> {
         let (at, bytes) = self.accounts.marks.first_refusal?;
         if self.resolved.is_array() {
-            return Some(self.obituaries());
+            return Some(self.accounts.obituaries(&self.device, &self.failures));
         }
         let life = self.device.body.life();
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -120,52 +177,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.failures.write_gate.shut.map_or(self.host.admitted, |(_, admitted)| admitted),
             life.expired,
             self.device.body.erases().len(),
-            self.refusals(),
+            self.failures.refusals(),
         ))
-    }
-
-    fn refusals(&self) -> String {
-        format!(
-            "It is read-only from then on: {} writes and trims were refused",
-            self.failures.write_gate.refused
-        )
-    }
-
-    /// No request was admitted before the end of its life.
-    pub(super) fn ended_before_time_0(&self) -> Error {
-        Error::Drive(DriveError {
-            path: self.resolved.path.clone(),
-            line: None,
-            field: Some("ftl.wear.erase_budget".into()),
-            message: format!(
-                "the drive reached the end of its life before time 0, so all {} writes and trims were \
-                 refused; accepted: more erases, or a shorter conditioning (condition.round, \
-                 condition.most_rounds)",
-                self.failures.write_gate.refused
-            ),
-        })
-    }
-
-    /// The same for an array: which members reached their end of life, and when.
-    fn obituaries(&self) -> String {
-        let ends = self.device.placements.iter().zip(&self.accounts.ends);
-        let mut ends: Vec<_> =
-            ends.filter_map(|(placement, marks)| Some((marks.first_refusal?, placement))).collect();
-        ends.sort_by_key(|&(end, _)| end);
-        let told = ends.iter().map(|((at, bytes), placement)| {
-            format!("member {} after {:.3} s and {bytes} bytes", called(&placement.path), at.0 as f64 / 1e9)
-        });
-        let told = told.collect::<Vec<_>>().join(", ");
-        let end = self.failures.write_gate.shut.map_or_else(String::new, |(_, admitted)| {
-            format!(
-                ". The array does not survive that; it ended after {admitted} requests. {}",
-                self.refusals()
-            )
-        });
-        format!(
-            "members reached the end of their lives (with bytes written by the host until then): \
-             {told}{end}"
-        )
     }
 
     /// Wear, with the erases of each block in this run.

@@ -6,7 +6,8 @@
 //! has the same response times.
 
 use super::{
-    OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload, load_drive,
+    Failures, Host, OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload,
+    load_drive,
 };
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Token, Version};
@@ -186,6 +187,16 @@ pub fn serve(
     })
 }
 
+impl<C: Contents> Host<C> {
+    /// The promise of a page of the scheme.
+    fn promise_of(&self, page: u64, failures: &Failures) -> VolatilePage {
+        let durability = failures.durability.as_ref();
+        let durable = durability.and_then(|durability| durability.promised_of(page).0);
+        let durable = durable.map(|version| if version == 0 { Held::Zeros } else { Held::Version(version) });
+        VolatilePage { page: self.page_of(page), durable }
+    }
+}
+
 impl<H: Body<Token>> Simulation<'_, Token, H> {
     fn live(
         mut self,
@@ -199,7 +210,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         ask(&mut self)?;
         self.live = None;
         self.replay(&mut requests, progress)?;
-        self.device.engine.break_down(false);
+        self.device.engine.work_mut().break_down(false);
         self.conclude_run(&requests, &[])
     }
 
@@ -211,7 +222,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
     /// The next requests of the host to be admitted, or to arrive where they wait outside, and when.
     fn next_waiting(&mut self) -> (Option<Request>, SimTime) {
         let next = self.record().waiting.front().copied();
-        (next, self.next_admission(next, false))
+        (next, self.host.next_admission(next, false, &self.clock))
     }
 
     /// Handles what comes next, as a replay does; false if nothing is due by `until`.
@@ -230,26 +241,18 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         }
         if event <= limit {
             self.end_recovery();
-            self.happen(limit.min(until).min(self.next_known_end()));
+            self.happen(limit.min(until).min(self.failures.next_known_end(&self.device, &self.host)));
         } else if crossing <= limit {
             self.cross_at(crossing);
         } else if fault_event <= admission {
             self.inject_by_time(event.min(crossing).min(admission));
-            self.check_series()?;
+            self.accounts.check_series(self.job)?;
         } else {
             self.clock.now = admission;
             self.end_recovery();
             self.admit_waiting(next)?;
         }
         Ok(true)
-    }
-
-    /// The promise of a page of the scheme.
-    fn promise_of(&self, page: u64) -> VolatilePage {
-        let durability = self.failures.durability.as_ref();
-        let durable = durability.and_then(|durability| durability.promised_of(page).0);
-        let durable = durable.map(|version| if version == 0 { Held::Zeros } else { Held::Version(version) });
-        VolatilePage { page: self.host.page_of(page), durable }
     }
 
     /// Admits the next request, or has it wait in the host.
@@ -333,13 +336,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if reads {
             let mut expected = this.expected.iter().peekable();
             for (slot, (page, from, to)) in (0..).zip(parts(&this.asked, self.resolved.page_bytes())) {
-                let contents = self.device.engine.pages(finished.counter)[slot as usize];
+                let contents = self.device.engine.work_mut().pages(finished.counter)[slot as usize];
                 let expected = expected.next_if(|expected| expected.slot == slot);
                 let accepts = |expected: &Expected<C>| {
                     let may_be_newer = finished.may_be_newer || finished.lost > 0;
                     self.device.pages.accepts(expected, contents, may_be_newer)
                 };
-                let cached = self.device.engine.cached_difference(finished.counter, slot);
+                let cached = self.device.engine.work().cached_difference(finished.counter, slot);
                 let newest = match expected {
                     Some(below) if cached != C::default() => below.contents().plus(1, cached),
                     _ => contents,
@@ -350,7 +353,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             for part in &mut found {
                 // After a power cut an older version of a lost page may be readable.
-                if self.device.engine.exposure().lost().has(part.page) {
+                if self.device.engine.tree().exposure().lost().has(part.page) {
                     part.held = Held::Unreadable;
                 }
                 part.page = self.host.page_of(part.page);
@@ -393,7 +396,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Some(mut live) = self.live.take() else { return };
         let unanswered = std::mem::take(&mut live.unanswered);
         let mut pages = std::mem::take(&mut live.found);
-        let lost = self.device.engine.exposure().lost();
+        let lost = self.device.engine.tree().exposure().lost();
         pages.retain(|&(page, _)| !lost.has(page));
         pages.extend(lost.iter().map(|page| (page, Held::Unreadable)));
         let host = &self.host;
@@ -418,7 +421,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn next_at(&mut self) -> SimTime {
         let (_, admission) = self.next_waiting();
-        let answer = self.next_known_end();
+        let answer = self.failures.next_known_end(&self.device, &self.host);
         let crossing = self.device.next_crossing();
         let event = self.device.next_event();
         event.min(admission).min(answer).min(crossing).min(self.failures.fault_events.next_at)
@@ -448,11 +451,12 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
     fn volatile_pages(&mut self) -> Vec<VolatilePage> {
         let durability = self.failures.durability.as_ref();
         let pages = durability.into_iter().flat_map(|durability| durability.unsettled());
-        pages.map(|page| self.promise_of(page)).collect()
+        pages.map(|page| self.host.promise_of(page, &self.failures)).collect()
     }
 
     fn promised(&self, page: u64) -> VolatilePage {
-        self.promise_of(self.host.interleave.map_or(page, |interleave| interleave.place(page)))
+        let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
+        self.host.promise_of(page, &self.failures)
     }
 
     fn cut_power(&mut self, at: SimTime) -> Vec<(u64, Held)> {
@@ -467,7 +471,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn kept(&self, page: u64) -> Option<Vec<u16>> {
         let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
-        let on_media = [self.intact(page)?, self.device.port().stored(page)];
+        let on_media = [self.device.intact(page)?, self.device.port().stored(page)];
         let durability = self.failures.durability.as_ref();
         let (durable, acknowledged) =
             durability.map_or((None, None), |durability| durability.promised_of(page));
@@ -488,7 +492,7 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn lost_pages(&self) -> Vec<u64> {
         let mut pages: Vec<u64> =
-            self.device.engine.exposure().lost().iter().map(|page| self.host.page_of(page)).collect();
+            self.device.engine.tree().exposure().lost().iter().map(|page| self.host.page_of(page)).collect();
         pages.sort_unstable();
         pages
     }
@@ -505,9 +509,9 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn summary(&mut self) -> Value {
         let end = self.clock.now.max(self.clock.last);
-        let (counted, tally) = (self.count(end), self.tally_until(end));
+        let (counted, tally) = (self.count(end), self.device.tally_until(end, self.resolved, &self.clock));
         // The last phase has its figures until now; it continues.
-        let lost = self.device.engine.exposure().lost().count();
+        let lost = self.device.engine.tree().exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         Simulation::summary(self, &counted, &tally, self.resolved.warnings.clone())
     }

@@ -1,6 +1,6 @@
 //! Records the occupancy of a backup scheme's memory over time, because the scheme has no clock.
 
-use super::Simulation;
+use super::{Device, RunAccounts, RunClock, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId, Scheme};
 use crate::figures::Reported;
@@ -44,25 +44,33 @@ impl Occupancy {
     }
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Device<C, H> {
     /// The array's scheme, if it is `backup`.
     fn backup(&self) -> Option<&Backup> {
-        match self.device.engine.tree().scheme(NodeId::ROOT) {
+        match self.engine.tree().scheme(NodeId::ROOT) {
             Some(Any::Backup(backup)) => Some(backup),
             _ => None,
         }
     }
+}
 
+impl RunAccounts {
     /// Samples the memory.
     #[inline(never)]
-    pub(super) fn look_at_memory(&mut self) {
-        let Some(mut occupancy) = self.accounts.occupancy.take() else { return };
-        if let Some(backup) = self.backup() {
-            occupancy.look(self.clock.now, backup);
+    pub(super) fn look_at_memory<C: Contents, H: Body<C>>(
+        &mut self,
+        device: &Device<C, H>,
+        clock: &RunClock,
+    ) {
+        let Some(mut occupancy) = self.occupancy.take() else { return };
+        if let Some(backup) = device.backup() {
+            occupancy.look(clock.now, backup);
         }
-        self.accounts.occupancy = Some(occupancy);
+        self.occupancy = Some(occupancy);
     }
+}
 
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The section of the scheme in the summary: its key, and its figures.
     pub(super) fn scheme_figures(&self) -> Option<(&'static str, Value)> {
         let own = || self.device.engine.tree().scheme(NodeId::ROOT)?.figures();
@@ -71,7 +79,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The figures of the backup, for the summary.
     fn backup_figures(&self) -> Option<Value> {
-        let (backup, occupancy) = (self.backup()?, self.accounts.occupancy.as_ref()?);
+        let (backup, occupancy) = (self.device.backup()?, self.accounts.occupancy.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
         let means = occupancy.means();

@@ -391,6 +391,34 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     fn next_crossing(&self) -> SimTime {
         self.engine.ports().host_link().map_or(SimTime::NEVER, Link::next_at)
     }
+
+    /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
+    /// devices.
+    fn copies(&self, page: Page, resolved: &Resolved) -> Vec<Option<Spot>> {
+        let find = |(backend, page): (BackendId, Page)| {
+            if resolved.is_disk() {
+                return self.body.contents_of(backend, page).map(|_| Spot::Disk(page));
+            }
+            let device =
+                self.placements.iter().position(|placement| placement.backends.contains(&backend.0))?;
+            let within = BackendId(backend.0 - self.placements[device].backends.start);
+            match self.body.drive(device as u16)?.lookup(within, page) {
+                MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
+                _ => None,
+            }
+        };
+        self.engine.tree().places(page).into_iter().map(find).collect()
+    }
+
+    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
+    fn work(&self) -> Option<&OperationTimes> {
+        self.body.flash().and_then(Drive::work)
+    }
+
+    /// The flash of a lone drive; the caller has checked that it is one.
+    fn flash_mut(&mut self) -> &mut Drive<C> {
+        self.body.flash_mut().expect("a drive, as was checked")
+    }
 }
 
 /// The failures of the run.
@@ -546,7 +574,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
-        (engine.controller, engine.untimed) = (controller, untimed);
+        engine.tree_mut().controller = controller;
+        engine.schedule_mut().untimed = untimed;
         let options = port_options(drive, engine.tree().scheme(NodeId::ROOT), true);
         engine.ports_mut().set_host(options);
         engine.ports_mut().host_mut().divide_cache(&workload.cache_shares());
@@ -595,7 +624,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.job.has_workload() {
             self.replay(&mut requests, progress)?;
         }
-        self.device.engine.break_down(false);
+        self.device.engine.work_mut().break_down(false);
         self.check_counted()?;
         self.conclude_run(&requests, notes)
     }
@@ -607,7 +636,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
-            self.device.engine.expect_power_cuts();
+            self.device.engine.tree_mut().expect_power_cuts();
+            self.device.engine.ports_mut().expect_power_cuts();
         }
         if self.failures.fault_events.has_slow_parts() {
             self.device.body.expect_slow_parts();
@@ -630,7 +660,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.break_down();
         }
         self.clock.scrubs = self.resolved.error_models().any(|model| model.scrub.is_some());
-        self.begin_showing();
+        self.accounts.begin_showing(self.job, &mut self.failures);
         Ok(())
     }
 
@@ -640,7 +670,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
         }
         if self.host.admitted == 0 && self.failures.write_gate.refused > 0 {
-            return Err(Stop::Error(self.ended_before_time_0()));
+            return Err(Stop::Error(self.failures.ended_before_time_0(self.resolved)));
         }
         if self.host.admitted == 0 && self.job.has_workload() {
             let message = "has no request that the drive can serve".to_owned();
@@ -662,21 +692,24 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
         let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
-        let (tally, end_of_life_warning) = (self.tally_until(end), self.end_of_life_warning());
+        let (tally, end_of_life_warning) =
+            (self.device.tally_until(end, self.resolved, &self.clock), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
         if self.may_have_lost() {
             self.find_lost_pages();
         }
         // Pages that the final read finds lost were lost in the last phase.
-        let lost = self.device.engine.exposure().lost().count();
+        let lost = self.device.engine.tree().exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();
         }
         if let Some(path) = self.job.map.as_ref().filter(|_| !self.clock.interrupted) {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
-            output::map(path, &sites, self.device.port().pages().len(), &|page| self.copies(page))?;
+            output::map(path, &sites, self.device.port().pages().len(), &|page| {
+                self.device.copies(page, self.resolved)
+            })?;
         }
         let flows = self.host.flows.as_ref();
         self.accounts.facts.skipped =
@@ -745,36 +778,5 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             observer
         });
         Ok(operations.into_iter().chain(timeline).chain(counts).collect())
-    }
-
-    /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
-    /// devices.
-    fn copies(&self, page: Page) -> Vec<Option<Spot>> {
-        let find = |(backend, page): (BackendId, Page)| {
-            if self.resolved.is_disk() {
-                return self.device.body.contents_of(backend, page).map(|_| Spot::Disk(page));
-            }
-            let device = self
-                .device
-                .placements
-                .iter()
-                .position(|placement| placement.backends.contains(&backend.0))?;
-            let within = BackendId(backend.0 - self.device.placements[device].backends.start);
-            match self.device.body.drive(device as u16)?.lookup(within, page) {
-                MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
-                _ => None,
-            }
-        };
-        self.device.engine.tree().places(page).into_iter().map(find).collect()
-    }
-
-    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
-    fn work(&self) -> Option<&OperationTimes> {
-        self.device.body.flash().and_then(Drive::work)
-    }
-
-    /// The flash of a lone drive; the caller has checked that it is one.
-    fn flash_mut(&mut self) -> &mut Drive<C> {
-        self.device.body.flash_mut().expect("a drive, as was checked")
     }
 }

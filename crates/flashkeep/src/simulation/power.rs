@@ -4,7 +4,7 @@
 //! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
 //! simulated time: a missing acknowledged version is counted, a missing durable one is lost.
 
-use super::{OutstandingRequest, Simulation};
+use super::{Device, Failures, Host, OutstandingRequest, RunClock, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
@@ -143,11 +143,92 @@ impl DurabilityOracle {
     }
 }
 
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// When the host has the answer of a request that the device has done: from memory it takes its time.
+    fn answered_at(&self, finished: &Finished, host: &Host<C>) -> SimTime {
+        finished.acknowledged + self.time_in_memory(Id::new(finished.tag), host)
+    }
+
+    /// Whether written pages may be only in a write cache, of the device or of a member.
+    fn is_volatile(&self) -> bool {
+        let port = self.port();
+        !port.is_protected() && (port.has_cache() || self.engine.ports().has_caches())
+    }
+
+    /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
+    fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
+        if self.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
+    }
+
+    /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
+    fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
+        let mut pages = self.port().pages().existing().clone();
+        durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
+        self.engine.tree().exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
+        pages.iter().collect()
+    }
+
+    /// The contents of a page that the backends have without a reconstruction.
+    pub(super) fn intact(&self, page: u64) -> Option<C> {
+        let body = &self.body;
+        let engine = &self.engine;
+        let contents = |backend, page| body.contents_of(backend, page);
+        engine.tree().intact_contents(Page(page), &contents, engine.ports())
+    }
+
+    /// The contents of a page that its stripe reconstructs, without time; none if it is unrecoverable.
+    fn reconstructed(&mut self, page: u64, awaited: bool, clock: &RunClock) -> Option<C> {
+        if !awaited {
+            return None;
+        }
+        let request = self.engine.open(u32::MAX, 0);
+        let now = clock.now;
+        self.engine.work_mut().begin_request(request, now);
+        self.access(now, request, &mut Vec::new()).look(page);
+        self.engine.close(&mut self.body, clock.now, request);
+        let mut found = None;
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
+            if finished.lost == 0 {
+                found = self.engine.work_mut().pages(finished.counter).first().copied();
+            }
+            self.engine.work_mut().forget(finished.counter);
+        }
+        found
+    }
+}
+
+impl<C: Contents> Host<C> {
+    /// A request is acknowledged to the host.
+    pub(super) fn acknowledge(&mut self, id: Id<OutstandingRequest<C>>, failures: &mut Failures) {
+        let written = std::mem::take(&mut self.in_flight[id].written);
+        if let Some(durability) = &mut failures.durability {
+            durability.acknowledge(&written);
+        }
+    }
+}
+
+impl Failures {
+    /// What a FLUSH makes durable.
+    pub(super) fn promised(&self) -> Vec<(u64, u16)> {
+        self.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
+    }
+
+    /// When the first of these requests is over.
+    pub(super) fn next_known_end<C: Contents, H: Body<C>>(
+        &self,
+        device: &Device<C, H>,
+        host: &Host<C>,
+    ) -> SimTime {
+        let held = self.durability.iter().flat_map(|durability| &durability.held);
+        held.map(|finished| device.answered_at(finished, host)).min().unwrap_or(SimTime::NEVER)
+    }
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests end only when their time has come, so that an earlier power cut still affects them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {
-        let finished = std::mem::take(self.device.engine.finished());
+        let finished = std::mem::take(self.device.engine.work_mut().finished());
         if self.device.engine.ports().host_link().is_some() {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
@@ -161,37 +242,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 continue;
             }
             // A FLUSH that comes before the host is answered waits for it, too.
-            self.note_settled(&finished);
+            self.device.note_settled(&finished);
             if self.device.port().has_copies() {
-                self.end_reads(&finished);
+                self.device.end_reads(&finished, &self.host);
             }
-            self.host.window.leave(self.answered_at(&finished));
+            self.host.window.leave(self.device.answered_at(&finished, &self.host));
             if let Some(durability) = &mut self.failures.durability {
                 durability.held.push(finished);
             }
         }
         self.end_requests(self.clock.now);
-    }
-
-    /// When the host has the answer of a request that the device has done: from memory it takes its time.
-    fn answered_at(&self, finished: &Finished) -> SimTime {
-        finished.acknowledged + self.time_in_memory(Id::new(finished.tag))
-    }
-
-    /// What a FLUSH makes durable.
-    pub(super) fn promised(&self) -> Vec<(u64, u16)> {
-        self.failures.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
-    }
-
-    /// Whether written pages may be only in a write cache, of the device or of a member.
-    fn is_volatile(&self) -> bool {
-        let port = self.device.port();
-        !port.is_protected() && (port.has_cache() || self.device.engine.ports().has_caches())
-    }
-
-    /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
-    fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
-        if self.device.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
     }
 
     /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
@@ -201,7 +261,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !self.is_over(&mut finished) {
                 continue;
             }
-            let (is_volatile, durable_at) = (self.is_volatile(), self.durable_at(&finished));
+            let (is_volatile, durable_at) = (self.device.is_volatile(), self.device.durable_at(&finished));
             let OutstandingRequest { written, durable, .. } = &self.host.in_flight[Id::new(finished.tag)];
             if let (true, Some(durability), Some(at)) =
                 (*durable || !is_volatile, &mut self.failures.durability, durable_at)
@@ -212,24 +272,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// A request is acknowledged to the host.
-    pub(super) fn acknowledge(&mut self, id: Id<OutstandingRequest<C>>) {
-        let written = std::mem::take(&mut self.host.in_flight[id].written);
-        if let Some(durability) = &mut self.failures.durability {
-            durability.acknowledge(&written);
-        }
-    }
-
     /// Requests that have ended by `now` are over.
     #[cold]
     pub(super) fn end_requests(&mut self, now: SimTime) {
-        let is_volatile = self.is_volatile();
+        let is_volatile = self.device.is_volatile();
         let Some(durability) = &mut self.failures.durability else { return };
         let mut held = std::mem::take(&mut durability.held);
-        held.sort_by_key(|finished| self.answered_at(finished));
-        let over = held.partition_point(|finished| self.answered_at(finished) <= now);
+        held.sort_by_key(|finished| self.device.answered_at(finished, &self.host));
+        let over = held.partition_point(|finished| self.device.answered_at(finished, &self.host) <= now);
         for mut finished in held.drain(..over) {
-            let durable_at = self.durable_at(&finished);
+            let durable_at = self.device.durable_at(&finished);
             let this = &mut self.host.in_flight[Id::new(finished.tag)];
             let (written, settled) = (std::mem::take(&mut this.written), this.durable);
             if let Some(durability) = &mut self.failures.durability {
@@ -249,17 +301,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests whose end is known are over if that comes before `next`, when something else happens: the device may be
     /// idle from then on. False if none of them ends before that.
     pub(super) fn end_known(&mut self, next: SimTime) -> bool {
-        let end = self.next_known_end();
+        let end = self.failures.next_known_end(&self.device, &self.host);
         if end < next {
             self.end_requests(end);
         }
         end < next
-    }
-
-    /// When the first of these requests is over.
-    pub(super) fn next_known_end(&self) -> SimTime {
-        let held = self.failures.durability.iter().flat_map(|durability| &durability.held);
-        held.map(|finished| self.answered_at(finished)).min().unwrap_or(SimTime::NEVER)
     }
 
     /// Another event happens: a recovery has ended by then.
@@ -268,8 +314,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Some(durability) = &mut self.failures.durability else { return };
         if std::mem::take(&mut durability.recovering) {
             let ready = durability.ready;
-            let tally = self.tally();
-            self.begin_phase(self.phase(), None, ready, tally);
+            let tally = self.device.tally(self.resolved, &self.clock);
+            self.begin_phase(self.failures.phase(&self.device), None, ready, tally);
         }
     }
 
@@ -279,12 +325,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
         let interrupted = self.host.in_flight.live() as u64;
-        self.end_series_of_interrupted(at);
+        self.accounts.end_series_of_interrupted(at, &self.host);
         self.note_unanswered();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
         self.device.engine.ports_mut().host_mut().cut_power();
-        let tally = self.tally();
+        let tally = self.device.tally(self.resolved, &self.clock);
         self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
@@ -324,7 +370,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The schemes restore pages that the power loss took, before requests are served. Events by time happen meanwhile.
     fn restore_pages(&mut self) {
-        while self.device.engine.is_recovering() {
+        while self.device.engine.tree().is_recovering() {
             let event = self.device.next_event();
             if event.min(self.failures.fault_events.next_fault_at()) == SimTime::NEVER {
                 return;
@@ -350,20 +396,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Checks every page; returns the number of pages older than the acknowledged version.
     fn look_at_all_pages(&mut self) -> u64 {
         let Some(mut durability) = self.failures.durability.take() else { return 0 };
-        let rescued = self.device.engine.exposure().rescued();
+        let rescued = self.device.engine.tree().exposure().rescued();
         let is_volatile = self.device.engine.ports().has_caches() && !self.device.port().is_protected();
         let mut volatile = 0;
-        for page in self.pages_to_look_at(&durability) {
+        for page in self.device.pages_to_look_at(&durability) {
             let promise = durability.promises.get(page);
             // If an unacknowledged write reached the media, later reads must return it.
             let awaited = self.device.port().pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
             // A trim in progress may have been interrupted: its page may still have its old contents.
-            let was_lost = self.device.engine.exposure().lost().has(page);
-            let intact = self.intact(page);
-            let found = intact.or_else(|| self.reconstructed(page, awaited || promise.trimmed.is_some()));
+            let was_lost = self.device.engine.tree().exposure().lost().has(page);
+            let intact = self.device.intact(page);
+            let found = intact.or_else(|| {
+                self.device.reconstructed(page, awaited || promise.trimmed.is_some(), &self.clock)
+            });
             if !awaited && !was_lost {
-                self.device.engine.exposure_mut().set_lost(Page(page), false);
+                self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), false);
             }
             // A page that must be reconstructed may come to a cache that the next power loss empties.
             let saved = self.device.engine.ports_mut().host_mut().saved(page, intact);
@@ -376,8 +424,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,
                 _ if contents == C::default() => None,
-                _ if self.device.engine.lose_if_poisoned(Page(page)) => {
-                    self.device.engine.exposure_mut().set_lost(Page(page), true);
+                _ if self.device.engine.tree_mut().lose_if_poisoned(Page(page)) => {
+                    self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), true);
                     continue;
                 }
                 _ => {
@@ -386,7 +434,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             };
             if promise.durable.is_some() && is_newer(promise.durable, version) {
-                self.device.engine.exposure_mut().set_lost(Page(page), true);
+                self.device.engine.tree_mut().exposure_mut().set_lost(Page(page), true);
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
@@ -397,43 +445,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.pages.fall_back(page, contents);
             self.device.engine.ports_mut().host_mut().fall_back(page, contents);
         }
-        self.device.engine.exposure_mut().set_rescued(rescued);
+        self.device.engine.tree_mut().exposure_mut().set_rescued(rescued);
         self.failures.durability = Some(durability);
         volatile
-    }
-
-    /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
-    fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
-        let mut pages = self.device.port().pages().existing().clone();
-        durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
-        self.device.engine.exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
-        pages.iter().collect()
-    }
-
-    /// The contents of a page that the backends have without a reconstruction.
-    pub(super) fn intact(&self, page: u64) -> Option<C> {
-        let body = &self.device.body;
-        self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
-    }
-
-    /// The contents of a page that its stripe reconstructs, without time; none if it is unrecoverable.
-    fn reconstructed(&mut self, page: u64, awaited: bool) -> Option<C> {
-        if !awaited {
-            return None;
-        }
-        let request = self.device.engine.open(u32::MAX, 0);
-        let now = self.clock.now;
-        self.device.engine.begin_request(request, now);
-        self.device.access(now, request, &mut Vec::new()).look(page);
-        self.device.engine.close(&mut self.device.body, self.clock.now, request);
-        let mut found = None;
-        for finished in std::mem::take(self.device.engine.finished()) {
-            if finished.lost == 0 {
-                found = self.device.engine.pages(finished.counter).first().copied();
-            }
-            self.device.engine.forget(finished.counter);
-        }
-        found
     }
 
     /// Records the writes and trims of a request that has been submitted.

@@ -1,6 +1,7 @@
 //! The path of a request, from its place on the drive to its completion.
 
-use super::{AHEAD, OutstandingRequest, Simulation, Stop, Totals};
+use super::{AHEAD, Device, Host, OutstandingRequest, Simulation, Stop, Totals};
+use crate::config::Resolved;
 use crate::device::command::Origin;
 use crate::device::port::Fragment;
 use crate::devices::Body;
@@ -11,6 +12,79 @@ use crate::kernel::{Id, SimTime, Span, reach};
 use crate::schemes;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
+
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// The members of an array are trees themselves.
+    #[inline(never)]
+    fn prefetch_in_array(&self, page: u64, host: &Host<C>) {
+        // The request has not been located yet.
+        if page >= self.port().pages().len() {
+            return;
+        }
+        let page = host.interleave.map_or(page, |interleave| interleave.place(page));
+        let page = Page(page);
+        self.port().pages().prefetch(page.0);
+        self.engine
+            .tree()
+            .prefetch(NodeId::ROOT, page, &mut |backend, page| self.body.prefetch(backend, page));
+    }
+
+    /// What has been counted so far.
+    pub(super) fn totals(&self, at: SimTime, host: &Host<C>) -> Totals {
+        Totals {
+            at,
+            at_rest: self.body.at_rest(),
+            counters: self.body.counters(),
+            work: self.work().cloned(),
+            errors: self.body.error_counts(),
+            recovered: self.engine.tree().exposure().recovered(),
+            hits: self.port().hits().unwrap_or_default(),
+            held: self.engine.ports().held(),
+            mapping: self.mapping_counts(),
+            reads: self.engine.read_counts(),
+            turns: self.body.ended_in_turns(),
+            busy: self.body.busy(),
+            devices: self.body.statistics(at),
+            handles: self.body.flash().map_or_else(Vec::new, |drive| drive.handle_counts().to_vec()),
+            member_hits: self.member_hits(),
+            queue_full: host.window.full(),
+        }
+    }
+
+    /// The time of a request that the controller's memory serves alone; of others 0.
+    pub(super) fn time_in_memory(&self, id: Id<OutstandingRequest<C>>, host: &Host<C>) -> Span {
+        if host.in_flight[id].from_memory { self.body.memory_time() } else { Span::ZERO }
+    }
+
+    /// The device has done a request: the DRAM takes copies of what it has read. A write that needed a lost page may have
+    /// had no effect.
+    #[inline(never)]
+    pub(super) fn end_reads(&mut self, finished: &Finished, host: &Host<C>) {
+        let writes = host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8;
+        self.engine.end_host_reads(finished, writes);
+    }
+}
+
+impl<C: Contents> Host<C> {
+    /// Maps the located ranges to those of the array's scheme.
+    #[inline]
+    pub(super) fn interleave(&mut self) {
+        if let Some(interleave) = self.interleave {
+            interleave.spread(&mut self.ranges, &mut self.spread);
+        }
+    }
+
+    /// A partly written logical page is written as a whole.
+    #[cold]
+    pub(super) fn widen(&mut self, resolved: &Resolved) {
+        let page = resolved.page_bytes();
+        for range in &mut self.ranges {
+            let end = (range.offset + range.length).next_multiple_of(page);
+            range.offset -= range.offset % page;
+            range.length = end - range.offset;
+        }
+    }
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Advances to the next request that has a place on the drive; false at the end.
@@ -32,7 +106,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         {
             let page = ahead.offset >> shift;
             if self.device.body.flash().is_none() {
-                return self.prefetch_in_array(page);
+                return self.device.prefetch_in_array(page, &self.host);
             }
             let page = Page(page);
             self.device.port().pages().prefetch(page.0);
@@ -42,22 +116,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 });
             }
         }
-    }
-
-    /// The members of an array are trees themselves.
-    #[inline(never)]
-    fn prefetch_in_array(&self, page: u64) {
-        // The request has not been located yet.
-        if page >= self.device.port().pages().len() {
-            return;
-        }
-        let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
-        let page = Page(page);
-        self.device.port().pages().prefetch(page.0);
-        self.device
-            .engine
-            .tree()
-            .prefetch(NodeId::ROOT, page, &mut |backend, page| self.device.body.prefetch(backend, page));
     }
 
     /// Finds a request's place on the drive; false if it has none and is left out.
@@ -106,14 +164,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Err(Stop::Error(self.workload.unknown_handle(request, number, name, self.host.handles)))
     }
 
-    /// Maps the located ranges to those of the array's scheme.
-    #[inline]
-    pub(super) fn interleave(&mut self) {
-        if let Some(interleave) = self.host.interleave {
-            interleave.spread(&mut self.host.ranges, &mut self.host.spread);
-        }
-    }
-
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
         if self.failures.write_gate.is_shut() && request.op.changes_data() {
             self.failures.write_gate.refused += 1;
@@ -124,12 +174,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.begin_counting(if closed { self.clock.now } else { SimTime(request.arrival_ns) });
         }
         if self.accounts.occupancy.is_some() {
-            self.look_at_memory();
+            self.accounts.look_at_memory(&self.device, &self.clock);
         }
         self.device.engine.ports_mut().end_host_idle();
         // A flush has no place.
         let offset = self.host.ranges.first().map_or(0, |range| range.offset);
-        self.interleave();
+        self.host.interleave();
         let id = self.host.in_flight.claim();
         let number = self.host.admitted;
         self.host.admitted += 1;
@@ -137,7 +187,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let admitted = self.clock.now;
         self.host.window.enter(arrival, admitted);
         let cache_share = match self.host.flows {
-            Some(_) => self.enter_flow(id, request.op, admitted, number >= self.host.warmup),
+            Some(_) => {
+                self.host.enter_flow(id, request.op, admitted, number >= self.host.warmup, self.resolved)
+            }
             None => 0,
         };
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
@@ -192,7 +244,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let token = self.device.engine.open(id.raw(), 0);
-        self.device.engine.begin_request(token, self.clock.now);
+        self.device.engine.work_mut().begin_request(token, self.clock.now);
         if self.host.tells_opened {
             let this = &self.host.in_flight[id];
             self.host.operations.iter().for_each(|counts| counts.begin(this.flow, this.counted));
@@ -205,7 +257,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             Op::Read => self.each_fragment(token, id, |access, fragment| access.read(fragment)),
             Op::Write => {
                 if self.host.whole_pages {
-                    self.widen();
+                    self.host.widen(self.resolved);
                 }
                 let holds = self.merges();
                 if holds {
@@ -255,17 +307,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             || self.device.engine.ports().has_any_cache()
     }
 
-    /// A partly written logical page is written as a whole.
-    #[cold]
-    pub(super) fn widen(&mut self) {
-        let page = self.resolved.page_bytes();
-        for range in &mut self.host.ranges {
-            let end = (range.offset + range.length).next_multiple_of(page);
-            range.offset -= range.offset % page;
-            range.length = end - range.offset;
-        }
-    }
-
     /// The rest of each logical page that was written in part.
     #[cold]
     pub(super) fn write_the_rest(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) {
@@ -313,7 +354,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn begin_counting(&mut self, arrival: SimTime) {
         let may_fail = self.job.expects_power_cuts || !self.failures.fault_events.is_empty();
         if may_fail || !self.accounts.phases.is_empty() {
-            let tally = self.tally();
+            let tally = self.device.tally(self.resolved, &self.clock);
             self.accounts.phases.count_from(self.clock.now, tally);
         }
         if let Some(occupancy) = &mut self.accounts.occupancy {
@@ -321,32 +362,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.body.reset_error_counts();
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
-        self.accounts.baseline = Totals { at, ..self.totals(self.clock.now) };
+        self.accounts.baseline = Totals { at, ..self.device.totals(self.clock.now, &self.host) };
         self.begin_series();
         let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
         self.accounts.busy_from = if from_arrival { at.min(arrival) } else { at };
-    }
-
-    /// What has been counted so far.
-    pub(super) fn totals(&self, at: SimTime) -> Totals {
-        Totals {
-            at,
-            at_rest: self.device.body.at_rest(),
-            counters: self.device.body.counters(),
-            work: self.work().cloned(),
-            errors: self.device.body.error_counts(),
-            recovered: self.device.engine.exposure().recovered(),
-            hits: self.device.port().hits().unwrap_or_default(),
-            held: self.device.engine.ports().held(),
-            mapping: self.mapping_counts(),
-            reads: self.device.engine.read_counts(),
-            turns: self.device.body.ended_in_turns(),
-            busy: self.device.body.busy(),
-            devices: self.device.body.statistics(at),
-            handles: self.device.body.flash().map_or_else(Vec::new, |drive| drive.handle_counts().to_vec()),
-            member_hits: self.member_hits(),
-            queue_full: self.host.window.full(),
-        }
     }
 
     #[inline(always)]
@@ -354,7 +373,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.durability.is_some() {
             return self.hold_finished();
         }
-        if !self.device.engine.finished().is_empty() {
+        if !self.device.engine.work_mut().finished().is_empty() {
             self.finish_all();
         }
     }
@@ -362,15 +381,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     pub(super) fn finish_all(&mut self) {
         let mut finished = std::mem::take(&mut self.host.finished);
-        std::mem::swap(self.device.engine.finished(), &mut finished);
+        std::mem::swap(self.device.engine.work_mut().finished(), &mut finished);
         finished.iter_mut().for_each(|finished| self.finish(finished));
         finished.clear();
         self.host.finished = finished;
-    }
-
-    /// The time of a request that the controller's memory serves alone; of others 0.
-    pub(super) fn time_in_memory(&self, id: Id<OutstandingRequest<C>>) -> Span {
-        if self.host.in_flight[id].from_memory { self.device.body.memory_time() } else { Span::ZERO }
     }
 
     #[inline(always)]
@@ -378,7 +392,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !self.is_over(finished) {
             return;
         }
-        self.note_settled(finished);
+        self.device.note_settled(finished);
         let this = &self.host.in_flight[Id::new(finished.tag)];
         if self.clock.untimed {
             (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);
@@ -387,20 +401,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
         if self.device.port().has_copies() {
-            self.end_reads(finished);
+            self.device.end_reads(finished, &self.host);
         }
         if self.device.engine.ports().host_link().is_some() {
             return self.go(*finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);
-    }
-
-    /// The device has done a request: the DRAM takes copies of what it has read. A write that needed a lost page may have
-    /// had no effect.
-    #[inline(never)]
-    pub(super) fn end_reads(&mut self, finished: &Finished) {
-        let writes = self.host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8;
-        self.device.engine.end_host_reads(finished, writes);
     }
 
     /// A request is over for the host at `acknowledged`.
@@ -412,7 +418,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.window.leave(acknowledged);
         }
         if self.host.flows.is_some() {
-            self.leave_flow(id, acknowledged);
+            self.host.leave_flow(id, acknowledged, &self.clock);
         }
         let this = &mut self.host.in_flight[id];
         self.clock.last = self.clock.last.max(acknowledged);
@@ -422,7 +428,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.min(response).0;
         let statistics = &mut self.accounts.statistics;
         if C::KEEP && finished.lost == 0 {
-            let pages = self.device.engine.pages(finished.counter);
+            let pages = self.device.engine.work_mut().pages(finished.counter);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
@@ -457,7 +463,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 length * u64::from(op == Op::Write as u8);
         }
         if let Some(sums) = &mut statistics.breakdowns {
-            let flash = self.device.engine.flash_times(finished.counter, acknowledged);
+            let flash = self.device.engine.work().flash_times(finished.counter, acknowledged);
             match flash.filter(|_| self.accounts.flash_only && !this.durable) {
                 Some(flash) => this.note_flash_times(sums, flash),
                 None => self.note_all_parts(id, finished.counter, acknowledged),
@@ -470,7 +476,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.tells_requests {
             self.tell_request(finished, acknowledged);
         }
-        self.device.engine.forget(finished.counter);
+        self.device.engine.work_mut().forget(finished.counter);
         self.host.in_flight.release(id);
         if self.host.in_flight.live() == 0 {
             self.device.engine.begin_host_idle(self.clock.last);

@@ -1,6 +1,7 @@
 //! Pages that exist before time 0.
 
-use super::{Device, Simulation, Stop};
+use super::{Device, RunClock, Simulation, Stop};
+use crate::config::Resolved;
 use crate::devices::Body;
 use crate::engine::{Contents, MemberRow, NodeId, OpenRequest, Scheme, Verb};
 use crate::host::Existing;
@@ -10,6 +11,79 @@ use std::ops::{ControlFlow, Range};
 
 /// The number of pages that one command creates: in an array of arrays, all parts of a command are under way at once.
 const CREATED: u64 = 256;
+
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    pub(super) fn create_all(&mut self, resolved: &Resolved, clock: &RunClock) {
+        let row = self.engine.tree().row(&self.body);
+        self.create_missing(row.filter(|_| !self.port().holds_pages() && !resolved.is_aged()), clock);
+    }
+
+    /// Creates the pages that do not exist, by rows if these are given.
+    pub(super) fn create_missing(&mut self, row: Option<MemberRow>, clock: &RunClock) {
+        let pages = self.port().pages().len();
+        // Commands create pieces of whole rows: parts of rows would be created page by page.
+        let scheme = self.engine.tree().scheme(NodeId::ROOT);
+        let grain = scheme.map(|scheme| scheme.grain(Verb::Write)).filter(|&grain| grain < u32::MAX);
+        let piece = CREATED.next_multiple_of(grain.unwrap_or(1).into());
+        let most = if row.is_some() { pages } else { piece };
+        let mut from = 0;
+        while from < pages {
+            let missing = self.port().pages().missing(from, most);
+            from = missing.end;
+            match row {
+                Some(row) => self.create_rows(missing, row, clock),
+                None if missing.is_empty() => {}
+                None => self.create_run(missing.start, (missing.end - missing.start) as u32, clock),
+            }
+        }
+    }
+
+    /// Whole rows of pages are created at once, parts of rows by commands.
+    fn create_rows(&mut self, pages: Range<u64>, row: MemberRow, clock: &RunClock) {
+        let in_row = u64::from(row.pages);
+        let first = pages.start.next_multiple_of(in_row).min(pages.end);
+        let end = (pages.end - pages.end % in_row).max(first);
+        let parts =
+            [pages.start..first, end..pages.end].map(|part| (part.start, (part.end - part.start) as u32));
+        let create_part = |this: &mut Self, (first, count): (u64, u32)| {
+            if count > 0 {
+                this.create_run(first, count, clock);
+            }
+        };
+        if !row.reads {
+            create_part(self, parts[0]);
+        }
+        if first < end {
+            let Device { engine, body, .. } = self;
+            engine.create_rows(body, first..end);
+            engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
+        }
+        create_part(self, parts[1]);
+        if row.reads {
+            create_part(self, parts[0]);
+        }
+    }
+
+    pub(super) fn create_run(&mut self, first: u64, count: u32, clock: &RunClock) {
+        let request = self.engine.open(u32::MAX, 0);
+        let now = clock.now;
+        self.access(now, request, &mut Vec::new()).create_run(first, count);
+        self.end_preparation(request, clock);
+    }
+
+    pub(super) fn end_preparation(&mut self, request: OpenRequest, clock: &RunClock) {
+        self.engine.close(&mut self.body, clock.now, request);
+        self.end_finished();
+    }
+
+    pub(super) fn end_finished(&mut self) {
+        for at in 0..self.engine.work_mut().finished().len() {
+            let counter = self.engine.work_mut().finished()[at].counter;
+            self.engine.work_mut().forget(counter);
+        }
+        self.engine.work_mut().finished().clear();
+    }
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn prepare(
@@ -31,7 +105,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.age(progress)?;
         }
         if start.existing == Existing::All {
-            self.create_all();
+            self.device.create_all(self.resolved, &self.clock);
         }
         if scans {
             self.scan(progress)?;
@@ -52,69 +126,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let nodes: Vec<NodeId> = self.device.engine.tree().with_schemes().map(|(node, _)| node).collect();
         let mut member = 0;
         for node in nodes {
-            if let Any::Mapped(map) = self.device.engine.scheme_mut(node) {
+            if let Any::Mapped(map) = self.device.engine.tree_mut().scheme_mut(node) {
                 map.warm_cache(part, seed.wrapping_add(member));
                 member += 1;
             }
         }
-    }
-
-    pub(super) fn create_all(&mut self) {
-        let row = self.device.engine.row(&self.device.body);
-        self.create_missing(row.filter(|_| !self.device.port().holds_pages() && !self.resolved.is_aged()));
-    }
-
-    /// Creates the pages that do not exist, by rows if these are given.
-    pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
-        let pages = self.device.port().pages().len();
-        // Commands create pieces of whole rows: parts of rows would be created page by page.
-        let scheme = self.device.engine.tree().scheme(NodeId::ROOT);
-        let grain = scheme.map(|scheme| scheme.grain(Verb::Write)).filter(|&grain| grain < u32::MAX);
-        let piece = CREATED.next_multiple_of(grain.unwrap_or(1).into());
-        let most = if row.is_some() { pages } else { piece };
-        let mut from = 0;
-        while from < pages {
-            let missing = self.device.port().pages().missing(from, most);
-            from = missing.end;
-            match row {
-                Some(row) => self.create_rows(missing, row),
-                None if missing.is_empty() => {}
-                None => self.create_run(missing.start, (missing.end - missing.start) as u32),
-            }
-        }
-    }
-
-    /// Whole rows of pages are created at once, parts of rows by commands.
-    fn create_rows(&mut self, pages: Range<u64>, row: MemberRow) {
-        let in_row = u64::from(row.pages);
-        let first = pages.start.next_multiple_of(in_row).min(pages.end);
-        let end = (pages.end - pages.end % in_row).max(first);
-        let parts =
-            [pages.start..first, end..pages.end].map(|part| (part.start, (part.end - part.start) as u32));
-        let create_part = |this: &mut Self, (first, count): (u64, u32)| {
-            if count > 0 {
-                this.create_run(first, count);
-            }
-        };
-        if !row.reads {
-            create_part(self, parts[0]);
-        }
-        if first < end {
-            let Device { engine, body, .. } = &mut self.device;
-            engine.create_rows(body, first..end);
-            engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
-        }
-        create_part(self, parts[1]);
-        if row.reads {
-            create_part(self, parts[0]);
-        }
-    }
-
-    pub(super) fn create_run(&mut self, first: u64, count: u32) {
-        let request = self.device.engine.open(u32::MAX, 0);
-        let now = self.clock.now;
-        self.device.access(now, request, &mut Vec::new()).create_run(first, count);
-        self.end_preparation(request);
     }
 
     /// Creates what the workload reads, sector by sector, as SSDSim does.
@@ -126,20 +142,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let request = this.device.engine.open(u32::MAX, 0);
             let now = this.clock.now;
             this.device.access(now, request, &mut Vec::new()).create(fragment);
-            this.end_preparation(request);
+            this.device.end_preparation(request, &this.clock);
         })
-    }
-
-    pub(super) fn end_preparation(&mut self, request: OpenRequest) {
-        self.device.engine.close(&mut self.device.body, self.clock.now, request);
-        self.end_finished();
-    }
-
-    pub(super) fn end_finished(&mut self) {
-        for at in 0..self.device.engine.finished().len() {
-            let counter = self.device.engine.finished()[at].counter;
-            self.device.engine.forget(counter);
-        }
-        self.device.engine.finished().clear();
     }
 }

@@ -1,6 +1,6 @@
 //! `--timeline`: checks the options, and adds the host's requests to the timeline.
 
-use super::{OutstandingRequest, Simulation};
+use super::{Device, Failures, OutstandingRequest, RunAccounts, RunClock, Simulation};
 use crate::devices::Body;
 use crate::drive::{DeviceObserver, HostRequest, RunState};
 use crate::engine::{Contents, Finished};
@@ -47,25 +47,37 @@ fn window(text: &str) -> Result<TimelineWindow, Error> {
     Ok(TimelineWindow { from, until })
 }
 
-impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Device<C, H> {
     /// Tells the logs the state of the run.
     #[cold]
-    pub(super) fn tell_state(&mut self) {
-        let state = self.state();
-        self.device.body.tell_state(&state);
+    pub(super) fn tell_state(&mut self, clock: &RunClock) {
+        let state = self.state(clock);
+        self.body.tell_state(&state);
     }
 
+    /// The state of the run.
+    pub(super) fn state(&self, clock: &RunClock) -> RunState {
+        let free_blocks = self.body.free_blocks();
+        let port = self.port();
+        let buffered_pages = port.held().div_ceil(u64::from(port.pages().page_sectors()));
+        RunState { at: clock.now, free_blocks, buffered_pages }
+    }
+}
+
+impl RunAccounts {
     /// The timeline shows the state also while no request ends, during GC in idle time and rebuilds.
-    pub(super) fn begin_showing(&mut self) {
-        if self.job.timeline.is_some() {
-            self.accounts.shown_at = SimTime(SHOWN_EVERY.0);
-            self.arm_sample();
+    pub(super) fn begin_showing(&mut self, job: &Job, failures: &mut Failures) {
+        if job.timeline.is_some() {
+            self.shown_at = SimTime(SHOWN_EVERY.0);
+            self.arm_sample(failures);
         }
     }
+}
 
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Tells the logs the state at `at`, which does not change before `until`.
     pub(super) fn show_state(&mut self, at: SimTime, until: SimTime) {
-        let state = RunState { at, ..self.state() };
+        let state = RunState { at, ..self.device.state(&self.clock) };
         self.device.body.tell_state(&state);
         let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
         self.accounts.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
@@ -74,23 +86,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The state in which the run ends.
     pub(super) fn end_showing(&mut self) {
         if self.job.timeline.is_some() {
-            self.tell_state();
+            self.device.tell_state(&self.clock);
         }
-    }
-
-    /// The state of the run.
-    pub(super) fn state(&self) -> RunState {
-        let free_blocks = self.device.body.free_blocks();
-        let port = self.device.port();
-        let buffered_pages = port.held().div_ceil(u64::from(port.pages().page_sectors()));
-        RunState { at: self.clock.now, free_blocks, buffered_pages }
     }
 
     /// A request of the host ends at `end`: it is shown in the timeline and the series, and reported by a live device.
     #[inline(never)]
     pub(super) fn tell_request(&mut self, finished: &Finished, end: SimTime) {
         let id = Id::new(finished.tag);
-        self.add_to_series(id, end);
+        self.accounts.add_to_series(id, end, &self.host);
         self.tell_answered(finished, end);
         if self.job.timeline.is_none() {
             return;
@@ -105,7 +109,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let RequestRecord { arrival_ns, offset, length, .. } = record;
         let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
         self.device.body.tell_request(&request);
-        self.tell_state();
+        self.device.tell_state(&self.clock);
     }
 }
 

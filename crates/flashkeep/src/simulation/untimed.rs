@@ -21,7 +21,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && !self.device.port().has_copies();
         let plain = plain && !self.host.handles.are_several();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
-        if plain && as_is { self.fast_path_of_writes() } else { None }
+        if plain && as_is { self.device.fast_path_of_writes(self.resolved) } else { None }
     }
 
     /// Whether the next request can take the fast path.
@@ -67,9 +67,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             requests.skip();
         }
         self.device.engine.ports_mut().host_mut().pages_mut().set_all(&pages);
-        self.flash_mut().write_untimed(backend, &pages);
+        self.device.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
-        Ok(self.goes_on(requests.share_done(), progress)? && self.advance_to_placed(requests)?)
+        Ok(self.clock.goes_on(requests.share_done(), progress, &self.host)?
+            && self.advance_to_placed(requests)?)
     }
 
     /// Adds a request's pages, if they can take the fast path.

@@ -82,7 +82,7 @@ impl<H: TestDevices> Bench<H> {
         places.retain(|&(backend, _)| !self.flash.is_dead(backend));
         // Of several copies, those that are as they ought to be; of what a scheme below could not read, none.
         if places.len() > 1 || self.latent {
-            places.retain(|&(backend, page)| self.engine.is_intact(backend, page));
+            places.retain(|&(backend, page)| self.engine.tree().is_intact(backend, page));
         }
         places
     }
@@ -90,7 +90,8 @@ impl<H: TestDevices> Bench<H> {
     /// The version of a unit in its member's DRAM, which is newer than the one on flash.
     fn kept(&self, path: &[u32], unit: &StripeUnit) -> Option<Token> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
-        self.engine.kept(self.engine.tree().descendant(&path).expect("a member's node"), unit.page)
+        let tree = self.engine.tree();
+        self.engine.ports().kept(tree.descendant(&path).expect("a member's node"), unit.page, tree)
     }
 
     fn audit_stripe(&self, path: &[u32], code: Code, units: &[StripeUnit]) {

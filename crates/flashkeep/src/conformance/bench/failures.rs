@@ -214,13 +214,13 @@ impl<H: TestDevices> Bench<H> {
         self.engine.submit(&mut self.flash, self.now, command, token.pages());
         self.engine.close(&mut self.flash, self.now, token);
         let mut found = None;
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
             if finished.tag == u32::MAX {
-                found = (finished.lost == 0).then(|| self.engine.pages(finished.counter)[0].0);
+                found = (finished.lost == 0).then(|| self.engine.work_mut().pages(finished.counter)[0].0);
             } else {
                 self.check(&finished);
             }
-            self.engine.forget(finished.counter);
+            self.engine.work_mut().forget(finished.counter);
         }
         found
     }

@@ -6,10 +6,13 @@ use crate::engine::code::Code;
 use crate::engine::command::{Command, Page, Verb};
 use crate::engine::contents::Contents;
 use crate::engine::executor::Engine;
+use crate::engine::nodes::Nodes;
 use crate::engine::plan::{Key, Member, Plan, Role};
+use crate::engine::schedule::Schedule;
 use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit};
 use crate::engine::tree::NodeId;
 use crate::engine::view::View;
+use crate::engine::work::WorkInProgress;
 use crate::kernel::SimTime;
 
 impl Health {
@@ -55,6 +58,74 @@ impl Health {
     }
 }
 
+impl<S: Scheme> Nodes<S> {
+    /// Background work on the stripe of a refused page falls short.
+    fn note_refused<C: Contents>(
+        &mut self,
+        child: NodeId,
+        page: Page,
+        work: &WorkInProgress<C>,
+        schedule: &Schedule,
+    ) {
+        let Some((node, member)) = self[child].parent else { return };
+        // A worn drive refuses page after page; most of the time nothing is done in the background.
+        if schedule.working(node) == 0 {
+            return;
+        }
+        let Some(scheme) = self.scheme(node) else { return };
+        let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
+        let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
+        let mut plans =
+            work.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
+        if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
+            self.health.refuse(node, key);
+        }
+    }
+
+    /// Whether the node has pages to rebuild.
+    #[must_use]
+    pub fn has_to_rebuild(&self, node: NodeId) -> bool {
+        let restoring = self.health.is_restoring(node);
+        self.health.is_rebuilding(node)
+            || self.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
+    }
+
+    /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with
+    /// the pages that are really lost.
+    #[must_use]
+    pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
+        let Some(scheme) = self.scheme(node) else { return false };
+        match scheme.protection() {
+            Protection::None => true,
+            Protection::Own(health) => health.is_exposed(page, hazard),
+            Protection::Copies => hazard == Hazard::Unit && self.health.is_degraded(node, page.0),
+            Protection::Stripes(stripes) => {
+                let data = stripes.data();
+                let (stripe, index) = ((page.0 / u64::from(data)) as u32, page.0 % u64::from(data));
+                let mut word = Codeword::default();
+                let newer = stripes.is_newer(stripe, index as u8);
+                let has_copies = stripes.has_copies();
+                if newer && has_copies {
+                    return hazard == Hazard::Unit && self.health.nodes[node.index()].thin.has(page.0);
+                }
+                let weak = if newer {
+                    word.take_newer(stripes, stripe);
+                    self.health.nodes[node.index()].newer_missing.has(stripe)
+                } else {
+                    word.take_from(scheme, stripe.into());
+                    self.health.is_degraded(node, stripe.into())
+                };
+                let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
+                // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced
+                // it.
+                let newest = stripes.has_newer(stripe) && !has_copies;
+                let weak = if hazard == Hazard::Power { newest } else { weak };
+                written && (weak || word.parities == 0)
+            }
+        }
+    }
+}
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Calls the tracker of a node with the node's scheme and view.
     fn track_health<L: Backends<C>, T>(
@@ -63,10 +134,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         act: impl FnOnce(&mut NodeHealth, &mut S, &View<'_>) -> T,
     ) -> T {
-        let mut nodes = std::mem::take(&mut self.health.nodes);
+        let mut nodes = std::mem::take(&mut self.nodes.health.nodes);
         let result =
             self.with_view(backends, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
-        self.health.nodes = nodes;
+        self.nodes.health.nodes = nodes;
         result
     }
 
@@ -79,7 +150,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         member: Member,
         change: Change,
     ) {
-        self.health.trouble(node);
+        self.nodes.health.trouble(node);
         let again = !matches!(change, Change::Refused(_));
         self.track_health(backends, node, |health, scheme, view| {
             match (scheme.protection(), change.page()) {
@@ -177,8 +248,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         plan: &mut Plan,
     ) -> bool {
-        let recovers = self.recovery.is_some();
-        !self.health.nodes[node.index()].queue.is_empty()
+        let recovers = self.nodes.is_recovering();
+        !self.nodes.health.nodes[node.index()].queue.is_empty()
             && self.track_health(backends, node, |health, scheme, view| {
                 health.rebuild(scheme, recovers, view, plan)
             })
@@ -187,7 +258,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Examines all codewords of nodes that defer parities, after their state has been loaded.
     pub fn examine_deferred<L: Backends<C>>(&mut self, backends: &L) {
         for node in self.nodes.ids() {
-            if self.health.is_watched(node) {
+            if self.nodes.health.is_watched(node) {
                 self.track_health(backends, node, |health, scheme, view| {
                     let Protection::Stripes(stripes) = scheme.protection() else { return };
                     for stripe in 0..stripes.count() {
@@ -196,7 +267,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                         });
                     }
                 });
-                self.note_exposure(SimTime::ZERO, node);
+                self.nodes.note_exposure(SimTime::ZERO, node);
             }
         }
     }
@@ -212,75 +283,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         change: Change,
     ) {
         let Some(page) = change.page() else { return };
-        self.has_faults = true;
-        let announced = !matches!(change, Change::Unreadable(_));
-        self.announced |= announced;
-        self.failures += u64::from(announced);
-        self.gaps.set(child, page.0, true);
+        self.nodes.note_failure(!matches!(change, Change::Unreadable(_)));
+        self.nodes.gaps.set(child, page.0, true);
         if matches!(change, Change::Refused(_)) {
-            self.note_refused(child, page);
+            self.nodes.note_refused(child, page, &self.work, &self.schedule);
         }
         self.tell_parent(backends, now, child, change);
-    }
-
-    /// Background work on the stripe of a refused page falls short.
-    fn note_refused(&mut self, child: NodeId, page: Page) {
-        let Some((node, member)) = self.nodes[child].parent else { return };
-        // A worn drive refuses page after page; most of the time nothing is done in the background.
-        if self.working(node) == 0 {
-            return;
-        }
-        let Some(scheme) = self.nodes.scheme(node) else { return };
-        let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
-        let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
-        let mut plans =
-            self.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
-        if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
-            self.health.refuse(node, key);
-        }
-    }
-
-    /// Whether the node has pages to rebuild.
-    #[must_use]
-    pub fn has_to_rebuild(&self, node: NodeId) -> bool {
-        let restoring = self.health.is_restoring(node);
-        self.health.is_rebuilding(node)
-            || self.nodes.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
-    }
-
-    /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with
-    /// the pages that are really lost.
-    #[must_use]
-    pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
-        let Some(scheme) = self.nodes.scheme(node) else { return false };
-        match scheme.protection() {
-            Protection::None => true,
-            Protection::Own(health) => health.is_exposed(page, hazard),
-            Protection::Copies => hazard == Hazard::Unit && self.health.is_degraded(node, page.0),
-            Protection::Stripes(stripes) => {
-                let data = stripes.data();
-                let (stripe, index) = ((page.0 / u64::from(data)) as u32, page.0 % u64::from(data));
-                let mut word = Codeword::default();
-                let newer = stripes.is_newer(stripe, index as u8);
-                let has_copies = stripes.has_copies();
-                if newer && has_copies {
-                    return hazard == Hazard::Unit && self.health.nodes[node.index()].thin.has(page.0);
-                }
-                let weak = if newer {
-                    word.take_newer(stripes, stripe);
-                    self.health.nodes[node.index()].newer_missing.has(stripe)
-                } else {
-                    word.take_from(scheme, stripe.into());
-                    self.health.is_degraded(node, stripe.into())
-                };
-                let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
-                // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced
-                // it.
-                let newest = stripes.has_newer(stripe) && !has_copies;
-                let weak = if hazard == Hazard::Power { newest } else { weak };
-                written && (weak || word.parities == 0)
-            }
-        }
     }
 
     /// Calls `visit` with each codeword of a node that is complete on the media: its code, and the units of a stripe with
@@ -295,16 +303,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Protection::Stripes(stripes) => stripes.count().into(),
         };
         let mut word = Codeword::default();
-        let is_free = |codeword| !self.locks.is_held(node, Key(codeword));
+        let is_free = |codeword| !self.work.locks.is_held(node, Key(codeword));
         for codeword in (0..count).filter(|&codeword| is_free(codeword)) {
             word.take_from(scheme, codeword);
             let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);
-            if protected && !self.health.is_degraded(node, codeword) {
+            if protected && !self.nodes.health.is_degraded(node, codeword) {
                 visit(word.code, &word.units);
             }
             if let Protection::Stripes(stripes) = scheme.protection() {
                 word.take_newer(stripes, codeword as u32);
-                let health = &self.health.nodes[node.index()];
+                let health = &self.nodes.health.nodes[node.index()];
                 if word.parities > 0 && !health.newer_missing.has(codeword) {
                     visit(word.code, &word.units);
                 }

@@ -4,11 +4,13 @@
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::super::command::{Command, Flags, Verb};
-use super::super::executor::{Due, Engine};
+use super::super::executor::Engine;
 use super::super::repair::FailedPage;
 use super::super::requests::{CompletionCounter, Finished};
+use super::super::schedule::{Due, Schedule};
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
+use super::super::work::WorkInProgress;
 use super::flush::{FlushPhase, Flushed};
 use super::{PortId, Ports};
 use crate::device::port::Crossing;
@@ -90,9 +92,126 @@ impl<C: Contents> Ports<C> {
         let memory = if this.asked { Span::ZERO } else { self.all[usize::from(this.port)].memory };
         (this.counter, this.asked && this.verb() == Verb::Write && self.keeps(id), memory)
     }
+
+    /// Adds a command to the port request that it continues, or to a new one, with what it writes.
+    fn take_command(
+        &mut self,
+        at: u16,
+        command: Command,
+        caller: CompletionToken,
+        work: &mut WorkInProgress<C>,
+    ) -> Id<PortRequest> {
+        work.account(caller, u32::from(command.count));
+        let continued = if self.has_open() { self.continued(at, &command, caller) } else { None };
+        let id = continued.unwrap_or_else(|| self.claim_request(at, work));
+        let this = &mut self.requests[id];
+        let mut place = this.places;
+        this.places += u32::from(command.count);
+        if C::KEEP {
+            let written = |n: u32| {
+                let from = caller.plus(n);
+                let page = work.buffers.of(from.owner).get(from.slot as usize).copied();
+                if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
+            };
+            let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
+            place = work.buffers.extend(this.counter, pages.into_iter());
+        }
+        // Old contents that the caller has read are not passed on.
+        let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
+        this.commands.push(Asked { command, caller, place });
+        id
+    }
+
+    pub(super) fn claim_request(&mut self, at: u16, work: &mut WorkInProgress<C>) -> Id<PortRequest> {
+        let id = self.requests.claim();
+        let counter = work.claim_counter(0);
+        work.counters[counter] = CompletionCounter::of_port_request(id);
+        let this = &mut self.requests[id];
+        this.commands.clear();
+        this.lost.clear();
+        (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
+        (this.waits, this.asked, this.told) = (false, false, false);
+        (this.flush, this.leaving) = (FlushPhase::None, 0);
+        id
+    }
+
+    /// A request at a port ends: its port takes copies of what it has read, unless its place is one that `failed`. A write
+    /// that needed a lost page may have had no effect.
+    fn end_reads(
+        &mut self,
+        at: u16,
+        (counter, acknowledged): (Id<CompletionCounter>, SimTime),
+        has_lost_writes: bool,
+        failed: impl Fn(u32) -> bool,
+        work: &WorkInProgress<C>,
+    ) {
+        let (port, buffers) = (self.all[usize::from(at)].port_mut(), &work.buffers);
+        if has_lost_writes {
+            port.drop_copies();
+        }
+        let brought = |place| (!failed(place)).then(|| buffers.brought(counter, place));
+        port.end_reads(counter.raw(), acknowledged, brought);
+    }
+
+    /// The same for a port request.
+    fn end_reads_at(&mut self, id: Id<PortRequest>, work: &WorkInProgress<C>) {
+        let this = &mut self.requests[id];
+        let (at, counter, is_lost) = (this.port, this.counter, this.verb() == Verb::Write && this.is_lost());
+        let lost = std::mem::take(&mut this.lost);
+        let acknowledged = work.counters[counter].acknowledged;
+        self.end_reads(at, (counter, acknowledged), is_lost, |place| lost.contains(&place), work);
+        self.requests[id].lost = lost;
+    }
+
+    fn memory_of(&self, at: u16, schedule: &Schedule) -> Span {
+        if schedule.untimed { Span::ZERO } else { self.all[usize::from(at)].memory }
+    }
+
+    pub(super) fn bury_request(
+        &mut self,
+        id: Id<PortRequest>,
+        work: &mut WorkInProgress<C>,
+        schedule: &mut Schedule,
+    ) {
+        if !work.fences.is_empty() {
+            work.lift_fences(self.requests[id].counter, self, schedule);
+        }
+        let counter = std::mem::take(&mut self.requests[id].counter);
+        let port = &mut self.all[usize::from(self.requests[id].port)];
+        port.settled = port.settled.max(work.counters[counter].durable);
+        work.counters.release(counter);
+        self.requests.release(id);
+    }
+
+    /// Whether a failed page is one that a node's port asked for.
+    pub(in super::super) fn is_at_port(
+        &self,
+        node: NodeId,
+        token: CompletionToken,
+        work: &WorkInProgress<C>,
+    ) -> bool {
+        let counter = &work.counters[token.owner];
+        if counter.request.is_some() {
+            return self.node(counter.request) == node;
+        }
+        let merges = counter.running.is_some() && work.running_plans[counter.running].node == NodeId::HOST;
+        if !merges {
+            return false;
+        }
+        let port = work.running_plans[counter.running].port();
+        port != PortId::HOST && self.node_of(port) == node
+    }
 }
 
 impl<C> Ports<C> {
+    /// A page below a port is unrecoverable: it is reported with the rest of its request. False if it is of no port request.
+    pub(in super::super) fn lose_page(&mut self, id: Id<PortRequest>, place: u32) -> bool {
+        if id.is_some() {
+            self.requests[id].lost.push(place);
+        }
+        id.is_some()
+    }
+
     /// The port request that a command continues.
     fn continued(&self, at: u16, command: &Command, caller: CompletionToken) -> Option<Id<PortRequest>> {
         let continued = |id: &Id<PortRequest>| {
@@ -121,7 +240,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let command = Command { flags, ..command };
         // A command without time needs no link, but does not overtake commands that wait for it.
         let before = command.flags.has(Flags::BEFORE);
-        let timeless = self.untimed || before;
+        let timeless = self.schedule.untimed || before;
         let waits = match &this.link {
             Some(link) => !timeless || link.is_awaited(),
             None => false,
@@ -133,10 +252,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         self.ports.end_idle_port(at);
-        let id = self.take_command(at, command, token);
+        let id = self.ports.take_command(at, command, token, &mut self.work);
         let request = &self.ports.requests[id];
         if request.commands.len() == 1 {
-            self.latencies.begin(request.counter, now);
+            self.work.latencies.begin(request.counter, now);
         }
         let this = &mut self.ports.all[usize::from(at)];
         let request = &mut self.ports.requests[id];
@@ -160,42 +279,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             self.send(backends, now, id);
         }
-    }
-
-    /// Adds a command to the port request that it continues, or to a new one, with what it writes.
-    fn take_command(&mut self, at: u16, command: Command, caller: CompletionToken) -> Id<PortRequest> {
-        self.account(caller, u32::from(command.count));
-        let continued = if self.ports.has_open() { self.ports.continued(at, &command, caller) } else { None };
-        let id = continued.unwrap_or_else(|| self.claim_request(at));
-        let this = &mut self.ports.requests[id];
-        let mut place = this.places;
-        this.places += u32::from(command.count);
-        if C::KEEP {
-            let written = |n: u32| {
-                let from = caller.plus(n);
-                let page = self.buffers.of(from.owner).get(from.slot as usize).copied();
-                if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
-            };
-            let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
-            place = self.buffers.extend(this.counter, pages.into_iter());
-        }
-        // Old contents that the caller has read are not passed on.
-        let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
-        this.commands.push(Asked { command, caller, place });
-        id
-    }
-
-    pub(super) fn claim_request(&mut self, at: u16) -> Id<PortRequest> {
-        let id = self.ports.requests.claim();
-        let counter = self.claim_counter(0);
-        self.counters[counter] = CompletionCounter::of_port_request(id);
-        let this = &mut self.ports.requests[id];
-        this.commands.clear();
-        this.lost.clear();
-        (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
-        (this.waits, this.asked, this.told) = (false, false, false);
-        (this.flush, this.leaving) = (FlushPhase::None, 0);
-        id
     }
 
     /// The caller has submitted all its commands: port requests that could still grow are complete.
@@ -222,7 +305,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(link) = &mut self.ports.all[usize::from(at)].link {
             link.come(id.raw(), inward);
         }
-        self.arm_port(now, at);
+        self.ports.arm_port(now, at, &mut self.schedule);
     }
 
     /// A port's link is free: starts its next transfers, until it is busy again or has no requests.
@@ -254,7 +337,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Crossing::Out(id, end) => self.answer(backends, now, Id::new(id), end),
             }
         }
-        self.arm_port(now, port);
+        self.ports.arm_port(now, port, &mut self.schedule);
     }
 
     /// Links with an event now continue if no other event was due. Otherwise they continue after the consequences of
@@ -266,14 +349,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         alone: bool,
     ) {
-        let goes = alone && self.due.next() > now;
+        let goes = alone && self.schedule.due.next() > now;
         let mut notified = std::mem::take(&mut self.ports.notified);
         for at in notified.drain(..) {
             if goes {
                 self.ports.all[usize::from(at)].armed = SimTime::NEVER;
                 self.cross(backends, now, at);
             } else {
-                self.due.push(now, Due::Port(at));
+                self.schedule.due.push(now, Due::Port(at));
             }
         }
         self.ports.notified = notified;
@@ -290,13 +373,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         if n == 0 {
             backends.set_now(now);
-            self.latencies.note_link(self.ports.requests[id].counter, now);
+            self.work.latencies.note_link(self.ports.requests[id].counter, now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
                 // Below, its age is that of its arrival through the link, like a request's.
-                self.opened = self.opened.wrapping_add(1);
-                (request.age, port.latest) = (self.opened, self.opened);
+                self.work.opened = self.work.opened.wrapping_add(1);
+                (request.age, port.latest) = (self.work.opened, self.work.opened);
                 backends.note_age(request.age, request.commands[0].caller.age);
             } else {
                 request.age = request.commands[0].caller.age;
@@ -334,7 +417,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut contents = Vec::new();
         if C::KEEP && writes {
             let place = |n| token.plus(n).slot as usize;
-            contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
+            contents.extend((0..fragment.count).map(|n| self.work.buffers.of(token.owner)[place(n)]));
         }
         let newest = |page: u64| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
         self.call_port(backends, now, at, (command, token), (), |port, below| {
@@ -365,10 +448,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.ports.has_open() {
             self.send_open(backends, now, counter);
         }
-        self.count_off(&Done::<C>::at(CompletionToken::at(counter, 0, 0), 1, now));
+        self.work.count_off(
+            &Done::<C>::at(CompletionToken::at(counter, 0, 0), 1, now),
+            &mut self.ports,
+            &mut self.schedule,
+        );
         self.end_port_requests(backends, now);
         if flush == FlushPhase::None {
-            self.write_back_some(now, at);
+            self.ports.write_back_some(now, at, &mut self.schedule);
         }
     }
 
@@ -377,14 +464,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         while let Some(id) = self.ports.next_ended() {
             let phase = self.ports.requests[id].flush;
             if let FlushPhase::Victim(sectors) = phase {
-                self.end_victim(now, id, sectors);
+                self.ports.end_victim(now, id, sectors, &mut self.work, &mut self.schedule);
                 continue;
             }
             if phase != FlushPhase::None && !self.is_flushed(backends, now, id) {
                 continue;
             }
             let this = &self.ports.requests[id];
-            let (at, counter) = (usize::from(this.port), &self.counters[this.counter]);
+            let (at, counter) = (usize::from(this.port), &self.work.counters[this.counter]);
             if this.told {
                 // Reads, and pages in the cache, were reported durable already.
                 if !self.ports.keeps(id) && this.verb() != Verb::Read {
@@ -394,66 +481,37 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                         backends.done().push(Done { part: CompletionPart::Durable, ..done });
                     }
                 }
-                self.bury_request(id);
+                self.ports.bury_request(id, &mut self.work, &mut self.schedule);
                 continue;
             }
             if self.ports.all[at].has_copies {
-                self.end_reads_at(id);
+                self.ports.end_reads_at(id, &self.work);
             }
             let this = &self.ports.requests[id];
-            let counter = &self.counters[this.counter];
-            let memory = if this.asked { Span::ZERO } else { self.memory_of(this.port) };
-            let (ready, crosses) = (counter.acknowledged + memory, !self.untimed && !this.is_before());
+            let counter = &self.work.counters[this.counter];
+            let memory =
+                if this.asked { Span::ZERO } else { self.ports.memory_of(this.port, &self.schedule) };
+            let (ready, crosses) =
+                (counter.acknowledged + memory, !self.schedule.untimed && !this.is_before());
             let port = &mut self.ports.all[at];
             let reads = this.commands.iter().filter(|asked| asked.command.verb == Verb::Read);
             let outward = reads.map(|asked| port.sectors(&asked.command)).sum();
             match &mut port.link {
                 Some(link) if crosses => {
                     link.go(id.raw(), ready, outward);
-                    self.arm_port(now, at as u16);
+                    self.ports.arm_port(now, at as u16, &mut self.schedule);
                 }
                 _ => self.answer(backends, now, id, ready),
             }
         }
     }
 
-    /// A request at a port ends: its port takes copies of what it has read, unless its place is one that `failed`. A write
-    /// that needed a lost page may have had no effect.
-    fn end_reads(
-        &mut self,
-        at: u16,
-        (counter, acknowledged): (Id<CompletionCounter>, SimTime),
-        has_lost_writes: bool,
-        failed: impl Fn(u32) -> bool,
-    ) {
-        let (port, buffers) = (self.ports.all[usize::from(at)].port_mut(), &self.buffers);
-        if has_lost_writes {
-            port.drop_copies();
-        }
-        let brought = |place| (!failed(place)).then(|| buffers.brought(counter, place));
-        port.end_reads(counter.raw(), acknowledged, brought);
-    }
-
-    /// The same for a port request.
-    fn end_reads_at(&mut self, id: Id<PortRequest>) {
-        let this = &mut self.ports.requests[id];
-        let (at, counter, is_lost) = (this.port, this.counter, this.verb() == Verb::Write && this.is_lost());
-        let lost = std::mem::take(&mut this.lost);
-        let acknowledged = self.counters[counter].acknowledged;
-        self.end_reads(at, (counter, acknowledged), is_lost, |place| lost.contains(&place));
-        self.ports.requests[id].lost = lost;
-    }
-
-    /// The same for a finished request of the host, which reads or `writes`.
+    /// A finished request of the host, which reads or `writes`, ends: its port takes copies of what it has read.
     #[inline(never)]
     pub fn end_host_reads(&mut self, finished: &Finished, writes: bool) {
         let lost = finished.lost > 0;
         let what = (finished.counter, finished.acknowledged);
-        self.end_reads(PortId::HOST.0, what, writes && lost, |_| lost);
-    }
-
-    fn memory_of(&self, at: u16) -> Span {
-        if self.untimed { Span::ZERO } else { self.ports.all[usize::from(at)].memory }
+        self.ports.end_reads(PortId::HOST.0, what, writes && lost, |_| lost, &self.work);
     }
 
     /// Reports the end of commands to their callers.
@@ -465,14 +523,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         end: SimTime,
     ) {
         let (node, kept) = (self.ports.node(id), self.ports.keeps(id));
-        let spent = self.breakdown_of_port_request(backends, id, end);
+        let spent = self.work.breakdown_of_port_request(backends, id, end, &self.ports);
         let this = &mut self.ports.requests[id];
         this.told = true;
         let (at, counter, asked) = (this.port, this.counter, this.asked);
         let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
-        let CompletionCounter { undurable, durable, service, .. } = &self.counters[counter];
+        let CompletionCounter { undurable, durable, service, .. } = &self.work.counters[counter];
         let (undurable, durable, service) = (*undurable, *durable, *service);
-        let service = if asked { service } else { self.memory_of(at) };
+        let service = if asked { service } else { self.ports.memory_of(at, &self.schedule) };
         // To the nodes above, pages in the cache count as durable.
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
@@ -487,32 +545,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let token = caller.plus(n);
                 if !lost.is_empty() && lost.contains(&(place + n)) {
                     let (page, flags) = (command.start.plus(n), command.flags);
-                    self.latencies.note_failed(backends, now, &Done { token, ..done });
+                    self.work.latencies.note_failed(backends, now, &Done { token, ..done });
                     self.failed(backends, now, FailedPage { child: node, page, token, flags });
                 } else {
-                    let contents = self.buffers.brought(counter, place + n);
+                    let contents = self.work.buffers.brought(counter, place + n);
                     backends.done().push(Done { token, contents, ..done });
                 }
             }
         }
         let this = &mut self.ports.requests[id];
         (this.lost, this.commands) = (lost, commands);
-        self.counters[counter].forget();
+        self.work.counters[counter].forget();
         if undurable == 0 {
-            self.bury_request(id);
+            self.ports.bury_request(id, &mut self.work, &mut self.schedule);
         }
-        self.watch_idle_port(at, end);
-    }
-
-    pub(super) fn bury_request(&mut self, id: Id<PortRequest>) {
-        if !self.fences.is_empty() {
-            self.lift_fences(self.ports.requests[id].counter);
-        }
-        let counter = std::mem::take(&mut self.ports.requests[id].counter);
-        let port = &mut self.ports.all[usize::from(self.ports.requests[id].port)];
-        port.settled = port.settled.max(self.counters[counter].durable);
-        self.counters.release(counter);
-        self.ports.requests.release(id);
+        self.ports.watch_idle_port(at, end, &mut self.schedule);
     }
 
     /// Drops a port request that has not crossed the link and whose node no longer responds.
@@ -525,34 +572,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if command.verb == Verb::Read {
                 self.ports.requests[id].lost.extend(place..place + u32::from(command.count));
             } else {
-                self.void(node, caller);
+                self.work.void(node, caller, &self.nodes);
             }
         }
         // No operation of it is in progress: only the count for its arrival remains.
-        self.counters[counter].undurable = 0;
+        self.work.counters[counter].undurable = 0;
         self.answer(backends, now, id, now);
-    }
-
-    /// A page below a port is unrecoverable: it is reported with the rest of its request.
-    pub(in super::super) fn lose_in_port_request(&mut self, token: CompletionToken) -> bool {
-        let request = self.counters[token.owner].request;
-        if request.is_some() {
-            self.ports.requests[request].lost.push(token.slot);
-        }
-        request.is_some()
-    }
-
-    /// Whether a failed page is one that a node's port asked for.
-    pub(in super::super) fn is_at_port(&self, node: NodeId, token: CompletionToken) -> bool {
-        let counter = &self.counters[token.owner];
-        if counter.request.is_some() {
-            return self.ports.node(counter.request) == node;
-        }
-        let merges = counter.running.is_some() && self.running_plans[counter.running].node == NodeId::HOST;
-        if !merges {
-            return false;
-        }
-        let port = self.running_plans[counter.running].port();
-        port != PortId::HOST && self.ports.node_of(port) == node
     }
 }

@@ -132,7 +132,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R> PortSubtree<'_, S, C, L, R> {
         if !C::KEEP {
             return self.token;
         }
-        CompletionToken { slot: self.engine.buffers.extend(self.token.owner, contents), ..self.token }
+        CompletionToken { slot: self.engine.work.buffers.extend(self.token.owner, contents), ..self.token }
     }
 }
 
@@ -147,7 +147,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
         {
             // The difference between the cached contents and those that are read.
             let difference = newest.plus(1, stored(pages.page));
-            self.engine.buffers.set_old(token.owner, token.slot, difference);
+            self.engine.work.buffers.set_old(token.owner, token.slot, difference);
         }
         self.caller.note_read(token.slot, pages, stored);
         self.hand(self.command, pages, token);
@@ -161,10 +161,10 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
     fn hit(&mut self, at: u32, newest: C) {
         let token = self.token.plus(at);
         if self.command.flags.has(Flags::BEFORE) {
-            self.engine.account(token, 1);
+            self.engine.work.account(token, 1);
             self.backends.done().push(Done { contents: newest, ..Done::at(token, 1, self.now) });
         } else if C::KEEP && self.command.verb == Verb::Read {
-            self.engine.buffers.of(token.owner)[token.slot as usize] = newest;
+            self.engine.work.buffers.of(token.owner)[token.slot as usize] = newest;
         }
     }
 
@@ -202,15 +202,15 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
     }
 
     fn is_healthy(&self) -> bool {
-        self.engine.is_healthy()
+        self.engine.tree().is_healthy()
     }
 
     fn stores(&self) -> bool {
-        self.engine.heals_in_passing()
+        self.engine.tree().heals_in_passing()
     }
 
     fn failures(&self) -> u64 {
-        self.engine.failures()
+        self.engine.tree().failures()
     }
 
     fn now(&self) -> SimTime {

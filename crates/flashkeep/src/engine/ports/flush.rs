@@ -10,8 +10,11 @@ use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::requests::CompletionCounter;
 use super::super::running::RunningPlan;
+use super::super::schedule::Schedule;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
+use super::super::work::WorkInProgress;
+use super::Ports;
 use super::accept::{Asked, PortRequest};
 use crate::kernel::{Id, SimTime};
 use std::collections::BTreeMap;
@@ -49,12 +52,9 @@ pub(super) enum FlushPhase {
 pub(in super::super) struct Fences(BTreeMap<u32, Vec<CompletionToken>>);
 
 impl Fences {
+    #[inline]
     pub(in super::super) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    pub(in super::super) fn clear(&mut self) {
-        self.0.clear();
     }
 
     fn add(&mut self, awaited: Id<CompletionCounter>, waiter: CompletionToken) {
@@ -67,7 +67,7 @@ impl Fences {
     }
 }
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
+impl<C: Contents> WorkInProgress<C> {
     /// A request of the host waits until the pages of others are durable: of those that `writes` accepts, by their tag and
     /// whether they have been acknowledged. Returns whether there are any.
     pub(super) fn await_host(&mut self, request: OpenRequest, writes: impl Fn(u32, bool) -> bool) -> bool {
@@ -83,17 +83,40 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         awaited > 0
     }
 
+    /// The pages of a request are durable: requests that waited for that continue.
+    #[cold]
+    pub(in super::super) fn lift_fences(
+        &mut self,
+        owner: Id<CompletionCounter>,
+        ports: &mut Ports<C>,
+        schedule: &mut Schedule,
+    ) {
+        let durable = self.counters[owner].durable;
+        for waiter in self.fences.lift(owner) {
+            self.count_off(&Done::<C>::at(waiter, 1, durable), ports, schedule);
+        }
+    }
+}
+
+impl<C: Contents> Ports<C> {
     /// A FLUSH at a port waits for requests that write below the port; returns whether there are any.
-    pub(super) fn await_port(&mut self, at: u16, token: CompletionToken) -> bool {
+    pub(super) fn await_port(
+        &mut self,
+        at: u16,
+        token: CompletionToken,
+        work: &mut WorkInProgress<C>,
+    ) -> bool {
         let mut awaited = 0;
-        for request in self.ports.requests.places().filter(|request| request.writes_to(at) && request.asked) {
-            self.fences.add(request.counter, token);
+        for request in self.requests.places().filter(|request| request.writes_to(at) && request.asked) {
+            work.fences.add(request.counter, token);
             awaited += 1;
         }
-        self.account(token, awaited);
+        work.account(token, awaited);
         awaited > 0
     }
+}
 
+impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A port writes its whole cache back; what it writes is programmed together. Returns the sectors.
     pub(super) fn flush_port<L: Backends<C>>(
         &mut self,
@@ -111,15 +134,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaving
     }
 
-    /// The pages of a request are durable: requests that waited for that continue.
-    #[cold]
-    pub(in super::super) fn lift_fences(&mut self, owner: Id<CompletionCounter>) {
-        let durable = self.counters[owner].durable;
-        for waiter in self.fences.lift(owner) {
-            self.count_off(&Done::<C>::at(waiter, 1, durable));
-        }
-    }
-
     /// A plan has come to the stage before which its members write their caches back; returns whether it waits for that.
     #[cold]
     pub(in super::super) fn flush_for<L: Backends<C>>(
@@ -128,12 +142,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         id: Id<RunningPlan>,
     ) -> bool {
-        let running = &mut self.running_plans[id];
+        let running = &mut self.work.running_plans[id];
         running.flushes = None;
         let (node, counter) = (running.node, running.counter);
         let token = CompletionToken::at(counter, NO_PAGE, running.caller.age);
         self.flush_members(backends, now, node, Flushed::Volatile, token);
-        self.counters[counter].undurable > 0
+        self.work.counters[counter].undurable > 0
     }
 
     /// All that the members of a node have reported durable reaches the media. Counts for the token's owner.
@@ -170,12 +184,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         which: Flushed,
         token: CompletionToken,
     ) {
-        self.account(token, 1);
+        self.work.account(token, 1);
         self.ports.end_idle_port(at);
         let link = self.ports.all[usize::from(at)].link.as_ref();
-        let waits = link.is_some_and(|link| !self.untimed || link.is_awaited());
-        let id = self.claim_request(at);
-        self.latencies.begin(self.ports.requests[id].counter, now);
+        let waits = link.is_some_and(|link| !self.schedule.untimed || link.is_awaited());
+        let id = self.ports.claim_request(at, &mut self.work);
+        self.work.latencies.begin(self.ports.requests[id].counter, now);
         let this = &mut self.ports.requests[id];
         // To the caller, it is a write of one page that is durable when it ends.
         let flags = Flags::FUA.with(Flags::SOON);
@@ -192,7 +206,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn empty_port<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, counter, age, .. } = self.ports.requests[id];
         let token = CompletionToken::at(counter, 0, age);
-        self.await_port(at, token);
+        self.ports.await_port(at, token, &mut self.work);
         self.ports.requests[id].asked = true;
         self.ports.requests[id].leaving = self.flush_port(backends, now, at, token, Flags::NONE);
     }
@@ -206,7 +220,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<PortRequest>,
     ) -> bool {
         let PortRequest { counter, flush, flushed, age, .. } = self.ports.requests[id];
-        let this = &mut self.counters[counter];
+        let this = &mut self.work.counters[counter];
         if this.undurable > 0 {
             this.forget();
             return false;
@@ -221,14 +235,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let end = this.acknowledged;
         let leaving = std::mem::take(&mut self.ports.requests[id].leaving);
         if leaving > 0 {
-            self.end_leaving(self.ports.requests[id].port, end, leaving);
+            self.ports.end_leaving(self.ports.requests[id].port, end, leaving, &mut self.schedule);
         }
-        let this = &mut self.counters[counter];
+        let this = &mut self.work.counters[counter];
         this.restart();
         self.ports.requests[id].flush = FlushPhase::Below;
         let (node, token) = (self.ports.node(id), CompletionToken::at(counter, 0, age));
         self.flush_members(backends, now, node, flushed, token);
-        self.count_off(&Done::<C>::at(token, 1, now));
+        self.work.count_off(&Done::<C>::at(token, 1, now), &mut self.ports, &mut self.schedule);
         false
     }
 }

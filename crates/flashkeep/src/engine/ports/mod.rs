@@ -24,10 +24,13 @@ mod protected;
 mod write_back;
 
 use super::command::{Command, Page, Verb};
-use super::executor::{Due, Engine};
+use super::executor::Engine;
 use super::gaps::Gaps;
+use super::locks::Locks;
+use super::nodes::Nodes;
 use super::plan::Key;
 use super::requests::CompletionCounter;
+use super::schedule::{Due, Schedule};
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use super::{BackendId, Backends, Contents};
@@ -88,7 +91,7 @@ pub(super) struct NodePort<C> {
     /// Pages of commands that wait for the link: how many commands, and whether the last one writes.
     awaited: FixedMap<u64, (u32, bool)>,
     /// Pages that are being merged.
-    pub(super) merging: u32,
+    merging: u32,
     /// When all that was written below it, as far as that is known, is on the media.
     settled: SimTime,
 }
@@ -97,7 +100,7 @@ pub(super) struct NodePort<C> {
 #[derive(Clone, Debug)]
 pub struct Ports<C> {
     /// The first is the host's.
-    pub(super) all: Vec<NodePort<C>>,
+    all: Vec<NodePort<C>>,
     requests: Arena<PortRequest>,
     /// Port requests that may get more commands.
     open: Vec<Id<PortRequest>>,
@@ -144,9 +147,26 @@ impl<C: Contents> Ports<C> {
         this.has_cache && !this.is_protected()
     }
 
+    /// The contents of a page that a protected cache has.
+    pub(super) fn preserved_page(&self, at: u16, page: Page) -> Option<C> {
+        self.all[usize::from(at)].preserved(page)
+    }
+
     /// The stamp of a page that a protected cache has.
     pub(super) fn preserved(&self, at: u16, page: Page) -> Option<u64> {
-        Some(self.all[usize::from(at)].preserved(page)?.stamp())
+        Some(self.preserved_page(at, page)?.stamp())
+    }
+
+    /// The contents of a page in the cache before a node, if the cache has it.
+    #[must_use]
+    pub fn kept<S: Scheme>(&self, node: NodeId, page: Page, nodes: &Nodes<S>) -> Option<C> {
+        self.all[usize::from(nodes[node].port?)].newest(page)
+    }
+
+    /// Sector hits and misses of the cache before a node; none if there is none.
+    #[must_use]
+    pub fn hits<S: Scheme>(&self, node: NodeId, nodes: &Nodes<S>) -> Option<Hits> {
+        self.all[usize::from(nodes[node].port?)].port().hits()
     }
 
     /// Whether the port has a write cache that holds pages, or that pages come to or leave.
@@ -228,6 +248,12 @@ impl<C: Contents> Ports<C> {
             let is_called = self.all[usize::from(request.port)].port.is_none();
             !is_called && (self.at_work == 0 || !request.is_lost())
         })
+    }
+
+    /// The number of pages that a port is merging.
+    #[inline]
+    pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
+        &mut self.all[port.index()].merging
     }
 
     /// The port request that ended first, if it can be finished.
@@ -404,6 +430,46 @@ impl<C: Contents> Ports<C> {
     pub fn end_host_idle(&mut self) {
         self.end_idle_port(PortId::HOST.0);
     }
+
+    /// Schedules the executor for the next event of the port's link.
+    fn arm_port(&mut self, now: SimTime, at: u16, schedule: &mut Schedule) {
+        let this = &mut self.all[usize::from(at)];
+        let when = this.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+        if when < this.armed {
+            this.armed = when.max(now);
+            schedule.due.push(this.armed, Due::Port(at));
+        }
+    }
+
+    /// Whether a port above a backend's node has the page, or will write it below.
+    pub(super) fn is_before<S: Scheme>(
+        &self,
+        node: NodeId,
+        page: Page,
+        nodes: &Nodes<S>,
+        locks: &Locks,
+    ) -> bool {
+        let Some(port) = nodes[node].port else { return false };
+        // A page that is being merged will be written, or found to be lost.
+        let merges = || locks.is_held(NodeId::HOST, PortId(port).key(page.0));
+        self.holds(port, page) == Some(true) || merges()
+    }
+
+    /// The age of a scheme's background work: that of the last request that reached it; none if that
+    /// is the last of all.
+    pub(super) fn age_at<S: Scheme>(&self, node: NodeId, nodes: &Nodes<S>) -> Option<u32> {
+        let mut at = if self.has_members() { Some(node) } else { None };
+        while let Some(node) = at {
+            let shape = &nodes[node];
+            if let Some(port) = shape.port
+                && self.all[usize::from(port)].makes_requests()
+            {
+                return Some(self.all[usize::from(port)].latest);
+            }
+            at = shape.parent.map(|(parent, _)| parent);
+        }
+        None
+    }
 }
 
 impl<C: Contents> NodePort<C> {
@@ -513,49 +579,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &mut self.ports
     }
 
-    /// Whether a port above a backend's node has the page, or will write it below.
-    pub(super) fn is_before(&self, node: NodeId, page: Page) -> bool {
-        let Some(port) = self.nodes[node].port else { return false };
-        // A page that is being merged will be written, or found to be lost.
-        let merges = || self.locks.is_held(NodeId::HOST, PortId(port).key(page.0));
-        self.ports.holds(port, page) == Some(true) || merges()
-    }
-
-    /// The age of a scheme's background work: that of the last request that reached it.
-    pub(super) fn age_at(&self, node: NodeId) -> u32 {
-        let mut at = if self.ports.has_members() { Some(node) } else { None };
-        while let Some(node) = at {
-            let shape = &self.nodes[node];
-            if let Some(port) = shape.port
-                && self.ports.all[usize::from(port)].makes_requests()
-            {
-                return self.ports.all[usize::from(port)].latest;
-            }
-            at = shape.parent.map(|(parent, _)| parent);
-        }
-        self.opened
-    }
-
-    /// The contents of a page in the cache before a node, if the cache has it.
-    #[must_use]
-    pub fn kept(&self, node: NodeId, page: Page) -> Option<C> {
-        let port = self.nodes[node].port?;
-        self.ports.all[usize::from(port)].newest(page)
-    }
-
-    /// Sector hits and misses of the cache before a node; none if there is none.
-    #[must_use]
-    pub fn hits(&self, node: NodeId) -> Option<Hits> {
-        let port = self.nodes[node].port?;
-        self.ports.all[usize::from(port)].port().hits()
-    }
-
-    /// The contents of a page that a protected cache before a node has.
-    pub(in super::super) fn preserved(&self, node: NodeId, page: Page) -> Option<C> {
-        let port = self.nodes[node].port?;
-        self.ports.all[usize::from(port)].preserved(page)
-    }
-
     /// After a power cut, pages below ports have the contents that their backends recovered, which may be older than
     /// the last write through the port. Missing pages are written as a whole when they are rebuilt.
     #[cold]
@@ -567,7 +590,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let (node, pages) = (this.node, this.port().pages().ever_existing());
             for page in pages {
-                if let Some(found) = self.intact_contents_behind(node, Page(page), &contents) {
+                if let Some(found) =
+                    self.nodes.intact_contents_behind(node, Page(page), &contents, &self.ports)
+                {
                     self.ports.all[at].port_mut().fall_back(page, found);
                 }
             }
@@ -605,16 +630,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             for (id, ready) in going {
                 self.answer(backends, now, Id::new(id), ready.max(now));
             }
-        }
-    }
-
-    /// Schedules the executor for the next event of the port's link.
-    fn arm_port(&mut self, now: SimTime, at: u16) {
-        let this = &mut self.ports.all[usize::from(at)];
-        let when = this.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
-        if when < this.armed {
-            this.armed = when.max(now);
-            self.due.push(this.armed, Due::Port(at));
         }
     }
 }

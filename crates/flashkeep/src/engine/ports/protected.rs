@@ -7,44 +7,48 @@ use super::super::Contents;
 use super::super::backends::Backends;
 use super::super::command::Page;
 use super::super::executor::Engine;
+use super::super::nodes::Nodes;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
 use crate::kernel::SimTime;
 
 impl<C: Contents> Ports<C> {
+    /// A page that a cache has saved is wrong.
+    pub(in super::super) fn discard(&mut self, at: u16, page: Page) {
+        self.all[usize::from(at)].port_mut().discard(page.0);
+    }
+
     /// The power will fail.
-    pub(in super::super) fn expect_power_cuts(&mut self) {
+    pub fn expect_power_cuts(&mut self) {
         self.all.iter_mut().for_each(|this| this.port_mut().expect_power_cuts());
+    }
+
+    /// The subtrees below a node have recovered: what their protected caches have saved and what is not below these is in
+    /// the caches again.
+    pub(in super::super) fn restore_saved<S: Scheme, L: Backends<C>>(
+        &mut self,
+        backends: &L,
+        node: NodeId,
+        nodes: &Nodes<S>,
+    ) {
+        let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));
+        for child in nodes[node].children.clone() {
+            let port = nodes[child].port;
+            let Some(at) = port.filter(|&at| self.all[usize::from(at)].is_protected()) else {
+                continue;
+            };
+            let mut port = self.call(at);
+            port.restore_saved(|page, saved| {
+                let behind = nodes.intact_contents_behind(child, Page(page), &on_media, self);
+                behind.is_some_and(|behind| behind.stamp() == saved.stamp())
+            });
+            self.end_call(at, port);
+        }
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The subtrees below a node have recovered: what their protected caches have saved and what is not below these is in
-    /// the caches again.
-    pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
-        let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));
-        for child in self.nodes[node].children.clone() {
-            let port = self.nodes[child].port;
-            let Some(at) = port.filter(|&at| self.ports.all[usize::from(at)].is_protected()) else {
-                continue;
-            };
-            let mut port = self.ports.call(at);
-            port.restore_saved(|page, saved| {
-                let behind = self.intact_contents_behind(child, Page(page), &on_media);
-                behind.is_some_and(|behind| behind.stamp() == saved.stamp())
-            });
-            self.ports.end_call(at, port);
-        }
-    }
-
-    /// A page that the cache before a node has saved is wrong.
-    pub(in super::super) fn discard_in_port(&mut self, node: NodeId, page: Page) {
-        if let Some(at) = self.nodes[node].port {
-            self.ports.all[usize::from(at)].port_mut().discard(page.0);
-        }
-    }
-
     /// All nodes have recovered: what caches have saved is written out.
     pub(in super::super) fn write_out_saved<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         for at in 1..self.ports.all.len() {

@@ -4,37 +4,89 @@
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken};
 use super::super::command::{Command, Flags, Page, Verb};
-use super::super::executor::{Due, Engine};
+use super::super::executor::Engine;
+use super::super::schedule::{Due, Schedule};
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
-use super::PortId;
+use super::super::work::WorkInProgress;
 use super::accept::{Asked, PortRequest};
 use super::behind::PortSubtree;
 use super::flush::{FlushPhase, Flushed};
+use super::{PortId, Ports};
 use crate::device::port::Port;
 use crate::kernel::{Id, SimTime};
 
-impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The host's cache may have got more pages: the same as [`Engine::write_back_some`].
-    #[inline(always)]
-    pub fn write_back_host(&mut self, now: SimTime) {
-        self.write_back_some(now, PortId::HOST.0);
-    }
-
+impl<C: Contents> Ports<C> {
     /// The cache may have got more pages: victims are written back when all else of this instant has happened.
     #[inline(always)]
-    pub(super) fn write_back_some(&mut self, now: SimTime, at: u16) {
-        let this = &mut self.ports.all[usize::from(at)];
-        if this.has_cache && !self.untimed && !self.ports.bypassed && this.port_mut().wants_flush() {
-            self.due.push(now, Due::write_back(at));
+    pub(super) fn write_back_some(&mut self, now: SimTime, at: u16, schedule: &mut Schedule) {
+        let this = &mut self.all[usize::from(at)];
+        if this.has_cache && !schedule.untimed && !self.bypassed && this.port_mut().wants_flush() {
+            schedule.due.push(now, Due::write_back(at));
         }
     }
 
-    #[inline(never)]
-    fn write_back_victims<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
-        while self.ports.all[usize::from(at)].port_mut().wants_flush() {
-            self.write_back(backends, now, at, |port, below| port.flush_next(below));
+    /// The pages of a victim are acknowledged, or durable. The host's port has their room again at the first of both.
+    #[cold]
+    pub(super) fn end_victim(
+        &mut self,
+        now: SimTime,
+        id: Id<PortRequest>,
+        sectors: u64,
+        work: &mut WorkInProgress<C>,
+        schedule: &mut Schedule,
+    ) {
+        let this = &mut self.requests[id];
+        let (at, counter) = (this.port, &mut work.counters[this.counter]);
+        let is_durable = counter.undurable == 0;
+        let end = if is_durable { counter.durable.max(counter.acknowledged) } else { counter.acknowledged };
+        if !is_durable {
+            counter.forget();
         }
+        let is_over = is_durable || at == PortId::HOST.0;
+        if is_over && !std::mem::replace(&mut this.told, true) {
+            self.end_leaving(at, end.max(now), sectors, schedule);
+        }
+        if is_durable {
+            self.bury_request(id, work, schedule);
+        }
+    }
+
+    /// Sectors that left a cache will have been written at an instant: their room is free then.
+    pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64, schedule: &mut Schedule) {
+        self.all[usize::from(at)].port_mut().flush_ends(sectors, end);
+        schedule.due.push(end, Due::write_back(at));
+    }
+
+    /// A command for this port has ended at `end`; without another one, idle time begins.
+    #[inline]
+    pub(super) fn watch_idle_port(&mut self, at: u16, end: SimTime, schedule: &mut Schedule) {
+        let this = &self.all[usize::from(at)];
+        if !this.has_cache || schedule.untimed {
+            return;
+        }
+        let asks = |request: &PortRequest| {
+            let victim = matches!(request.flush, FlushPhase::Victim(_));
+            request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
+        };
+        if !this.port().flushes_when_idle() || self.requests.places().any(asks) {
+            return;
+        }
+        self.begin_idle_port(at, end, schedule);
+    }
+
+    fn begin_idle_port(&mut self, at: u16, since: SimTime, schedule: &mut Schedule) {
+        if let Some(at_idle) = self.all[usize::from(at)].port_mut().begin_idle(since) {
+            schedule.due.push(at_idle, Due::write_back(at));
+        }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The host's cache may have got more pages: the same as [`Ports::write_back_some`].
+    #[inline(always)]
+    pub fn write_back_host(&mut self, now: SimTime) {
+        self.ports.write_back_some(now, PortId::HOST.0, &mut self.schedule);
     }
 
     /// A port request that writes pages of the cache back: `work` has the port do so, and returns the number of sectors.
@@ -45,47 +97,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         at: u16,
         work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, ()>) -> u64,
     ) {
-        let id = self.claim_request(at);
-        self.clock.foreground += u32::from(at == PortId::HOST.0);
-        self.opened = self.opened.wrapping_add(1);
-        self.ports.all[usize::from(at)].latest = self.opened;
+        let id = self.ports.claim_request(at, &mut self.work);
+        self.schedule.foreground += u32::from(at == PortId::HOST.0);
+        self.work.opened = self.work.opened.wrapping_add(1);
+        self.ports.all[usize::from(at)].latest = self.work.opened;
         let counter = self.ports.requests[id].counter;
-        self.latencies.begin(counter, now);
-        let token = CompletionToken::at(counter, 0, self.opened);
+        self.work.latencies.begin(counter, now);
+        let token = CompletionToken::at(counter, 0, self.work.opened);
         // A write that is durable when it ends.
         let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
         let this = &mut self.ports.requests[id];
         this.commands.push(Asked { command, caller: CompletionToken::default(), place: 0 });
-        (this.asked, this.age) = (true, self.opened);
+        (this.asked, this.age) = (true, self.work.opened);
         let sectors = self.at_port(backends, now, at, token, work);
         self.ports.requests[id].flush = FlushPhase::Victim(sectors);
         self.settle(backends, now);
         self.send(backends, now, id);
-    }
-
-    /// The pages of a victim are acknowledged, or durable. The host's port has their room again at the first of both.
-    #[cold]
-    pub(super) fn end_victim(&mut self, now: SimTime, id: Id<PortRequest>, sectors: u64) {
-        let this = &mut self.ports.requests[id];
-        let (at, counter) = (this.port, &mut self.counters[this.counter]);
-        let is_durable = counter.undurable == 0;
-        let end = if is_durable { counter.durable.max(counter.acknowledged) } else { counter.acknowledged };
-        if !is_durable {
-            counter.forget();
-        }
-        let is_over = is_durable || at == PortId::HOST.0;
-        if is_over && !std::mem::replace(&mut this.told, true) {
-            self.end_leaving(at, end.max(now), sectors);
-        }
-        if is_durable {
-            self.bury_request(id);
-        }
-    }
-
-    /// Sectors that left a cache will have been written at an instant: their room is free then.
-    pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64) {
-        self.ports.all[usize::from(at)].port_mut().flush_ends(sectors, end);
-        self.due.push(end, Due::write_back(at));
     }
 
     /// The host's cache is written back as a whole, by a request of its port.
@@ -112,34 +139,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         });
     }
 
-    /// A command for this port has ended at `end`; without another one, idle time begins.
-    #[inline]
-    pub(super) fn watch_idle_port(&mut self, at: u16, end: SimTime) {
-        let this = &self.ports.all[usize::from(at)];
-        if !this.has_cache || self.untimed {
-            return;
-        }
-        let asks = |request: &PortRequest| {
-            let victim = matches!(request.flush, FlushPhase::Victim(_));
-            request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
-        };
-        if !this.port().flushes_when_idle() || self.ports.requests.places().any(asks) {
-            return;
-        }
-        self.begin_idle_port(at, end);
-    }
-
-    fn begin_idle_port(&mut self, at: u16, since: SimTime) {
-        if let Some(at_idle) = self.ports.all[usize::from(at)].port_mut().begin_idle(since) {
-            self.due.push(at_idle, Due::write_back(at));
-        }
-    }
-
     /// The host has no request any more since an instant.
     #[inline]
     pub fn begin_host_idle(&mut self, since: SimTime) {
-        if self.ports.all[0].has_cache && !self.untimed {
-            self.begin_idle_port(PortId::HOST.0, since);
+        if self.ports.all[0].has_cache && !self.schedule.untimed {
+            self.ports.begin_idle_port(PortId::HOST.0, since, &mut self.schedule);
         }
     }
 
@@ -159,6 +163,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
         self.ports.all[usize::from(at)].port_mut().go_on_flushing(now);
-        self.write_back_victims(backends, now, at);
+        while self.ports.all[usize::from(at)].port_mut().wants_flush() {
+            self.write_back(backends, now, at, |port, below| port.flush_next(below));
+        }
     }
 }

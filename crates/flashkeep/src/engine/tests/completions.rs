@@ -29,7 +29,7 @@ fn instants_known_ahead_are_told_ahead() {
     assert!(rig.told[write].is_none(), "the second stage is not known yet");
     rig.until(crate::kernel::SimTime(10));
     assert_eq!(told(&rig, write), 20);
-    assert!(!rig.engine.is_quiet(), "its stripe is not free before 20");
+    assert!(!rig.engine.work().is_quiet(), "its stripe is not free before 20");
     rig.run();
 }
 
@@ -95,7 +95,7 @@ fn nothing_takes_time_before_time_0() {
         let mut rig = raid(members, parities, 4, Report::TwoParts(10, 20), 0);
         for round in 0..3 {
             rig.fill(round, 9);
-            assert!(rig.engine.is_quiet() && rig.next() == crate::kernel::SimTime::NEVER);
+            assert!(rig.engine.work().is_quiet() && rig.next() == crate::kernel::SimTime::NEVER);
         }
         assert!(parity_is_right(&rig, members, parities, 4));
     }
@@ -107,9 +107,9 @@ fn a_finished_request_stays_until_it_is_durable() {
     let write = rig.write(0, 3);
     rig.until(crate::kernel::SimTime(29));
     assert_eq!(told(&rig, write), 10);
-    assert!(!rig.engine.is_quiet());
+    assert!(!rig.engine.work().is_quiet());
     rig.until(crate::kernel::SimTime(30));
-    assert!(rig.engine.is_quiet());
+    assert!(rig.engine.work().is_quiet());
 }
 
 /// Writes to the first member, and to the others later: for the lock's sake only.
@@ -155,19 +155,19 @@ fn only_the_stripe_waits_for_later_steps() {
         for now in at..at + 100 {
             store.deliver(SimTime(now));
             engine.advance(&mut store, SimTime(now));
-            for finished in std::mem::take(engine.finished()) {
+            for finished in std::mem::take(engine.work_mut().finished()) {
                 told.push((now, finished.acknowledged.0));
-                engine.forget(finished.counter);
+                engine.work_mut().forget(finished.counter);
             }
             if verb == Verb::Write && now == at + 10 {
                 // The copies are still to come: a command that comes now waits for the stripe.
-                assert!(!engine.is_quiet());
+                assert!(!engine.work().is_quiet());
                 let token = engine.open(9, 1);
                 engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), token.pages());
                 engine.close(&mut store, SimTime(now), token);
             }
         }
-        assert!(engine.is_quiet());
+        assert!(engine.work().is_quiet());
         told
     };
     assert_eq!(run(Verb::Write, &mut engine, 0), [(10, 10), (40, 40)]);

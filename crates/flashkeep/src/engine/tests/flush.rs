@@ -116,15 +116,15 @@ fn it_goes_through_all_levels() {
 fn run(engine: &mut Engine<Stub, Token>, store: &mut Store<Token>) -> SimTime {
     let mut end = SimTime::ZERO;
     loop {
-        for mut finished in std::mem::take(engine.finished()) {
+        for mut finished in std::mem::take(engine.work_mut().finished()) {
             if engine.is_over(&mut finished) {
                 end = finished.acknowledged;
-                engine.forget(finished.counter);
+                engine.work_mut().forget(finished.counter);
             }
         }
         let next = engine.next_due().min(store.next());
         if next == SimTime::NEVER {
-            assert!(engine.is_quiet());
+            assert!(engine.work().is_quiet());
             return end;
         }
         store.deliver(next);

@@ -23,7 +23,7 @@ fn log(
 }
 
 fn skip_rows(rig: &mut Rig<Token>, upto: u32) {
-    match Some(rig.engine.scheme_mut(crate::engine::NodeId::ROOT)) {
+    match Some(rig.engine.tree_mut().scheme_mut(crate::engine::NodeId::ROOT)) {
         Some(Stub::Log(log)) => log.skip_rows(upto),
         _ => panic!("another scheme"),
     }

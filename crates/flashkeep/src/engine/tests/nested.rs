@@ -148,7 +148,7 @@ fn old_versions_are_kept_through_a_mirror() {
         for _ in 0..6 {
             rig.write(random.below(18) as u32, 1);
         }
-        while rig.engine.clock.foreground > 0 {
+        while rig.engine.schedule.foreground > 0 {
             rig.step();
         }
         // Both copies of one member: what has not changed comes back through the old versions of the others.

@@ -1,7 +1,7 @@
 //! What the tests drive: a tree over a store, a clock, and an oracle that knows what every read must return.
 
 use super::store::{Report, Store};
-use crate::engine::ports::Flushed;
+use crate::engine::ports::{Flushed, PortId};
 use crate::engine::{
     BackendId, Change, Command, Contents, Engine, Finished, Flags, Merge, NodeId, Page, Scheme, Tree, Verb,
     Why,
@@ -43,7 +43,7 @@ pub(crate) struct Rig<C: Contents, S> {
 impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn new(tree: Tree<S>, store: Store<C>) -> Self {
         let mut engine = Engine::new(tree);
-        engine.controller.rebuild_permille = 0;
+        engine.tree_mut().controller.rebuild_permille = 0;
         Rig {
             engine,
             store,
@@ -104,7 +104,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             };
             self.versions(start + n as u32).push(new);
             if C::KEEP && command.verb == Verb::Write {
-                self.engine.pages(token.owner)[n] = C::token(new);
+                self.engine.work_mut().pages(token.owner)[n] = C::token(new);
             }
         }
         self.engine.submit(&mut self.store, self.now, command, token.pages());
@@ -150,7 +150,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         let new = self.fresh();
         self.versions(page).push(new);
         if C::KEEP {
-            self.engine.pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
+            self.engine.work_mut().pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
         }
         let merge = Merge {
             page: page.into(),
@@ -159,16 +159,16 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             origin: crate::device::command::Origin::host(0),
             flags: crate::engine::Flags::NONE,
         };
-        self.engine.merge(&mut self.store, self.now, merge, token.pages());
+        self.engine.merge_behind(&mut self.store, self.now, PortId::HOST, merge, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
     }
 
     fn collect(&mut self) {
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.engine.work_mut().finished()) {
             self.check(&finished);
-            self.engine.forget(finished.counter);
+            self.engine.work_mut().forget(finished.counter);
         }
     }
 
@@ -187,7 +187,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         let mut missing = 0;
         for (n, &version) in expected.versions.iter().enumerate() {
             let page = expected.start + n as u32;
-            let found = self.engine.pages(counter)[n];
+            let found = self.engine.work_mut().pages(counter)[n];
             let versions = &self.history[page as usize][version..];
             let allowed = if self.lenient { versions } else { &versions[..1] };
             let right = allowed.iter().any(|&token| found == C::token(token));
@@ -234,12 +234,12 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn run(&mut self) {
         while self.step() {}
         assert!(self.requests.iter().all(|request| request.finished), "a request never finished");
-        assert!(self.engine.is_quiet(), "something was left behind");
+        assert!(self.engine.work().is_quiet(), "something was left behind");
     }
 
     /// Until nothing is under way; more may follow in idle time.
     pub(crate) fn drain(&mut self) {
-        while !self.engine.is_quiet() {
+        while !self.engine.work().is_quiet() {
             assert!(self.step(), "a request never finished");
         }
     }
@@ -305,9 +305,9 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
 
     /// Rebuilds what the scheme at `node` can, a piece at a time.
     pub(crate) fn rebuild(&mut self, node: u16) {
-        while self.engine.has_to_rebuild(NodeId(node)) {
+        while self.engine.tree().has_to_rebuild(NodeId(node)) {
             let begun = self.background(node, Why::Rebuild);
-            assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
+            assert!(self.step() || begun || self.engine.work().is_quiet(), "the rebuild stands still");
         }
         self.run();
     }

@@ -56,20 +56,20 @@ fn idle_work_stops_when_somebody_comes() {
     let mut rig = deferred(0, Report::After(10));
     rig.fill(0, 24);
     rig.until(SimTime(IDLE));
-    assert_eq!(rig.engine.working(NodeId::ROOT), 1, "one plan at a time");
+    assert_eq!(rig.engine.schedule().working(NodeId::ROOT), 1, "one plan at a time");
     // A request comes while the first is under way: it ends, and no other begins until there were none for a while.
     let read = rig.read(0, 1);
     rig.until(SimTime(IDLE + 30));
     assert!(rig.told[read].is_some());
-    assert_eq!((rig.engine.working(NodeId::ROOT), parity_writes(&rig)), (0, 1));
+    assert_eq!((rig.engine.schedule().working(NodeId::ROOT), parity_writes(&rig)), (0, 1));
     let gone = rig.told[read].expect("told").0.0;
     rig.until(SimTime(gone + IDLE - 1));
-    assert_eq!(rig.engine.working(NodeId::ROOT), 0);
+    assert_eq!(rig.engine.schedule().working(NodeId::ROOT), 0);
     rig.until(SimTime(gone + IDLE));
-    assert_eq!(rig.engine.working(NodeId::ROOT), 1);
+    assert_eq!(rig.engine.schedule().working(NodeId::ROOT), 1);
     // The next pieces follow without another wait.
     rig.until(SimTime(gone + IDLE + 5 * 30));
-    assert_eq!((rig.engine.working(NodeId::ROOT), parity_writes(&rig)), (0, 6));
+    assert_eq!((rig.engine.schedule().working(NodeId::ROOT), parity_writes(&rig)), (0, 6));
     rig.run();
 }
 
@@ -86,12 +86,12 @@ fn what_is_lost_is_what_was_exposed() {
                 rig.run();
             }
         }
-        while rig.engine.clock.foreground > 0 {
+        while rig.engine.schedule.foreground > 0 {
             rig.step();
         }
         let node = 1 + random.below(5) as u16;
         // A plan that renews parity may be under way: it has seen the member alive.
-        while rig.engine.working(NodeId::ROOT) > 0 {
+        while rig.engine.schedule().working(NodeId::ROOT) > 0 {
             rig.step();
         }
         let member = Member(node as u8 - 1);

@@ -81,7 +81,7 @@ fn a_set_of_failures_is_survived_exactly_if_a_code_of_the_shape_can() {
         rig.rebuild(0);
         check_covers(&rig);
         assert!(read_all(&mut rig, &LRC).is_empty(), "{failing:?}");
-        assert_eq!(rig.engine.exposure().pages(), 0);
+        assert_eq!(rig.engine.tree().exposure().pages(), 0);
     }
     // Over eight stripes that rotate, the fourth failure is fatal in one of them or another.
     assert_eq!((survived + fatal, code.fatal_share(4, 3)), (70, 0.0));

@@ -114,7 +114,7 @@ fn a_full_stripe_is_written_at_once() {
         assert_eq!(rig.told[write].expect("told").0, SimTime(10));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, setup.survives()));
         assert_eq!(
-            (rig.engine.exposure().pages(), check_covers(&rig).len()),
+            (rig.engine.tree().exposure().pages(), check_covers(&rig).len()),
             (0, usize::from(setup.members))
         );
     }
@@ -126,12 +126,12 @@ fn parity_may_wait_until_its_stripe_is_full() {
         let (mut rig, parities): (Rig, u32) = (setup.rig(Report::After(10), 0), setup.survives());
         let pages: Vec<_> = (0..4).map(|page| (rig.write(page, 1), page)).collect();
         // The fourth takes the others with it.
-        assert_eq!((rig.engine.exposure().pages(), declared(&rig, &setup)), (3, vec![0, 1, 2]));
+        assert_eq!((rig.engine.tree().exposure().pages(), declared(&rig, &setup)), (3, vec![0, 1, 2]));
         rig.until(SimTime(10));
         // No plan waited for another, and nothing was read; the last page brought the parity.
         assert!(pages.iter().all(|&(write, _)| rig.told[write].expect("told").0 == SimTime(10)));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, parities));
-        assert_eq!((rig.engine.exposure().pages(), declared(&rig, &setup).len()), (0, 0));
+        assert_eq!((rig.engine.tree().exposure().pages(), declared(&rig, &setup).len()), (0, 0));
         check_covers(&rig);
         // A page that is written again while its stripe waits is read once.
         for page in [4, 5, 4, 4] {
@@ -139,13 +139,16 @@ fn parity_may_wait_until_its_stripe_is_full() {
         }
         rig.drain();
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (2, parities));
-        assert_eq!(rig.engine.exposure().pages(), 2);
+        assert_eq!(rig.engine.tree().exposure().pages(), 2);
         // Idle time is the end of waiting.
         rig.until(SimTime(rig.now.0 + 999));
         assert_eq!(writes(&rig, Cause::Parity), parities);
         rig.until(SimTime(rig.now.0 + 11));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (2, 2 * parities));
-        assert_eq!((rig.engine.exposure().pages(), check_covers(&rig).len()), (0, 6 + 2 * parities as usize));
+        assert_eq!(
+            (rig.engine.tree().exposure().pages(), check_covers(&rig).len()),
+            (0, 6 + 2 * parities as usize)
+        );
         // From now on the stripe is like any other.
         rig.store.log.clear();
         rig.write(6, 1);
@@ -165,12 +168,12 @@ fn deferred_parity_costs_a_write_a_page_and_a_stripe_later() {
     assert_eq!(rig.told[write].expect("told").0, rig.told[other].expect("told").0);
     assert_eq!((rig.store.count(|_, c| c.verb == Verb::Write), rig.pages(Verb::Read, Cause::Parity)), (3, 0));
     assert_eq!(rig.store.count(|_, c| c.verb == Verb::Remap), 2, "only what the parity knows is kept");
-    assert_eq!((rig.engine.exposure().pages(), declared(&rig, &FRA)), (2, vec![1, 2]));
+    assert_eq!((rig.engine.tree().exposure().pages(), declared(&rig, &FRA)), (2, vec![1, 2]));
     // Two codewords hold at the same time: the old parity with the old versions.
     assert_eq!(check_covers(&rig).len(), 5 * 6);
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (4, 1));
-    assert_eq!((rig.pages(Verb::Trim, Cause::Parity), rig.engine.exposure().pages()), (2, 0));
+    assert_eq!((rig.pages(Verb::Trim, Cause::Parity), rig.engine.tree().exposure().pages()), (2, 0));
     check_covers(&rig);
 }
 
@@ -193,7 +196,7 @@ fn partial_parity_reads_nothing_that_is_not_written() {
     rig.write(0, 1);
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Host)), (1, 2));
-    assert_eq!((writes(&rig, Cause::Parity), rig.engine.exposure().pages()), (0, 0));
+    assert_eq!((writes(&rig, Cause::Parity), rig.engine.tree().exposure().pages()), (0, 0));
     check_covers(&rig);
     // Its commit: two of seven are new, so the old parity and two old versions are read, and not five others.
     rig.store.log.clear();

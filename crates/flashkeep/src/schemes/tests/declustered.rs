@@ -78,9 +78,9 @@ fn columns_take_one_failure_after_the_other() {
             }
             rig.rebuild(0);
             rig.run();
-            assert!(!rig.engine.has_to_rebuild(NodeId::ROOT), "{setup:?}, seed {seed}");
+            assert!(!rig.engine.tree().has_to_rebuild(NodeId::ROOT), "{setup:?}, seed {seed}");
             assert!(!is_diverted(&rig), "{setup:?}, seed {seed}: every column is free");
-            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
         }
@@ -104,7 +104,7 @@ fn what_is_not_exposed_survives_the_next_failure() {
                 match random.below(4) {
                     0 if rig.is_alive(node) => {
                         rig.drain();
-                        if rig.engine.exposure().pages() == 0 {
+                        if rig.engine.tree().exposure().pages() == 0 {
                             failures += 1;
                             rig.fail(node);
                         }

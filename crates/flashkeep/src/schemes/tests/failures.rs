@@ -144,7 +144,11 @@ fn what_the_next_failure_would_cost() {
         for seed in 0..20 {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, 1);
             counted += lost.len() as u64;
-            assert_eq!(rig.engine.exposure().pages(), lost.len() as u64, "{setup:?}, seed {seed}: {lost:?}");
+            assert_eq!(
+                rig.engine.tree().exposure().pages(),
+                lost.len() as u64,
+                "{setup:?}, seed {seed}: {lost:?}"
+            );
         }
     }
     assert!(counted > 500, "the histories leave something exposed");

@@ -19,7 +19,7 @@ fn check_protection(rig: &mut Rig, setup: &Setup) {
     });
     let covered: BTreeSet<u32> = covered.collect();
     for page in 0..setup.pages() {
-        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
+        let exposed = rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
         assert!(rig.latest(page) == 0 || exposed || covered.contains(&page), "page {page} has no protection");
     }
 }
@@ -52,7 +52,7 @@ fn parity_is_right_in_any_order_of_completion() {
             check_protection(&mut rig, &setup);
             assert!(read_all(&mut rig, &setup).is_empty());
             if setup.scheme != "ppc" {
-                assert_eq!(rig.engine.exposure().pages(), 0, "idle time leaves nothing exposed");
+                assert_eq!(rig.engine.tree().exposure().pages(), 0, "idle time leaves nothing exposed");
             }
         }
     }
@@ -84,7 +84,7 @@ fn contents_decide_nothing() {
             rig.until(rig.now + Span(random.below(40)));
         }
         rig.rebuild(0);
-        (rig.told.clone(), rig.store.log.clone(), rig.engine.exposure().pages())
+        (rig.told.clone(), rig.store.log.clone(), rig.engine.tree().exposure().pages())
     }
     for setup in all() {
         for seed in 0..sampled(12) {

@@ -93,7 +93,7 @@ fn without_a_disk_small_writes_go_to_the_drives() {
         rig.drain();
         rig.fail(disk);
         assert_eq!(
-            (declared(&rig, &HPDA).len(), rig.engine.exposure().pages()),
+            (declared(&rig, &HPDA).len(), rig.engine.tree().exposure().pages()),
             if disk == 5 { (1, 1) } else { (18, 18) }
         );
         asked(&mut rig);
@@ -103,12 +103,12 @@ fn without_a_disk_small_writes_go_to_the_drives() {
         assert_eq!(asked, [vec![(0, 1, 1, Write, Host)], parity].concat());
         // The log's only copy goes to the drives as soon as there is time, if that protects it.
         rig.run();
-        assert_eq!(rig.engine.exposure().pages(), if disk == 5 { 0 } else { 18 });
+        assert_eq!(rig.engine.tree().exposure().pages(), if disk == 5 { 0 } else { 18 });
         rig.bring_back(disk);
         rig.rebuild(0);
         rig.run();
-        assert_eq!(rig.engine.exposure().pages(), 0);
-        assert!(rig.engine.is_whole() && read_all(&mut rig, &HPDA).is_empty());
+        assert_eq!(rig.engine.tree().exposure().pages(), 0);
+        assert!(rig.engine.tree().is_whole() && read_all(&mut rig, &HPDA).is_empty());
         check_covers(&rig);
     }
 }
@@ -120,11 +120,11 @@ fn what_a_stripe_lacks_on_disks_and_drives_is_rebuilt_together() {
     let mut rig = full(&HPDA);
     rig.write(4, 1);
     rig.drain();
-    assert_eq!(rig.engine.exposure().pages(), 0);
+    assert_eq!(rig.engine.tree().exposure().pages(), 0);
     rig.replace(5);
-    assert_eq!(rig.engine.exposure().pages(), 1, "page 4 has one copy in the log");
+    assert_eq!(rig.engine.tree().exposure().pages(), 1, "page 4 has one copy in the log");
     rig.replace(1);
-    assert_eq!(rig.engine.exposure().pages(), 18);
+    assert_eq!(rig.engine.tree().exposure().pages(), 18);
     assert_eq!(declared(&rig, &HPDA).len(), 18);
     asked(&mut rig);
     assert!(rig.background(0, Why::Rebuild) && rig.background(0, Why::Rebuild));
@@ -134,9 +134,9 @@ fn what_a_stripe_lacks_on_disks_and_drives_is_rebuilt_together() {
     let second = [piece(1), vec![(3, 6, 1, Read, Rebuild)]].concat();
     let written = [(0, 0, 1, Write, Rebuild), (0, 1, 1, Write, Rebuild), (4, 0, 1, Write, Rebuild)];
     assert_eq!(asked(&mut rig), [piece(0), second, written.to_vec()].concat());
-    assert_eq!(rig.engine.exposure().pages(), 12);
+    assert_eq!(rig.engine.tree().exposure().pages(), 12);
     rig.rebuild(0);
-    assert_eq!((rig.engine.exposure().pages(), rig.engine.is_whole()), (0, true));
+    assert_eq!((rig.engine.tree().exposure().pages(), rig.engine.tree().is_whole()), (0, true));
     assert!(read_all(&mut rig, &HPDA).is_empty());
     check_covers(&rig);
 }
@@ -161,7 +161,7 @@ fn small_logs_never_stop_anything() {
         rig.rebuild(0);
         rig.run();
         assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-        assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+        assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
         check_covers(&rig);
     }
 }
@@ -312,7 +312,7 @@ fn cached_writes_in_any_order_of_completion() {
         rig.write(0, 20);
         rig.run();
         assert!(read_all(&mut rig, &GRIFFIN).is_empty(), "seed {seed}");
-        assert!(!rig.background(0, Why::Rebuild) && !rig.engine.is_whole());
+        assert!(!rig.background(0, Why::Rebuild) && !rig.engine.tree().is_whole());
     }
     assert!(migrated > 1000);
 }

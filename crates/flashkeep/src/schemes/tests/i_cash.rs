@@ -159,7 +159,7 @@ fn what_fails_is_lost_and_never_wrong() {
         rig.run();
         let still = read_all(&mut rig, &SEEN);
         assert!(still.is_empty(), "seed {seed}: {still:?} were written since");
-        assert!(!rig.background(0, Why::Rebuild) && !rig.engine.is_whole());
+        assert!(!rig.background(0, Why::Rebuild) && !rig.engine.tree().is_whole());
     }
     assert!(lost[0] > lost[1] && lost.iter().all(|&pages| pages > 20), "{lost:?}");
 }

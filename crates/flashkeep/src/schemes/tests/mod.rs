@@ -207,7 +207,7 @@ fn scheme<C: Contents>(rig: &Rig<C>) -> &Any {
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
     (0..setup.pages())
-        .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+        .filter(|&page| rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
         .collect()
 }
 

@@ -24,7 +24,7 @@ fn few_hidden_pages_and_small_memories_never_stop_anything() {
             shake(&mut rig, &setup, &mut random, 20);
             rig.rebuild(0);
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
         }
     }
@@ -37,7 +37,7 @@ fn without_room_at_all_parity_is_written_at_once() {
         let mut rig: Rig = setup.rig(Report::Random(30), 3);
         shake(&mut rig, &setup, &mut random, 60);
         rig.run();
-        assert_eq!(rig.engine.exposure().pages(), 0);
+        assert_eq!(rig.engine.tree().exposure().pages(), 0);
         check_covers(&rig);
     }
 }
@@ -70,15 +70,15 @@ fn the_memory_fails() {
         rig.fill(0, PPC.pages() as u16);
         shake(&mut rig, &PPC, &mut random, 20);
         rig.drain();
-        assert_eq!(rig.engine.exposure().pages(), 0);
+        assert_eq!(rig.engine.tree().exposure().pages(), 0);
         rig.fail(u16::from(PPC.members) + 1);
         let exposed = declared(&rig, &PPC);
-        assert_eq!(rig.engine.exposure().pages(), exposed.len() as u64);
+        assert_eq!(rig.engine.tree().exposure().pages(), exposed.len() as u64);
         rig.rebuild(0);
-        assert_eq!(rig.engine.exposure().pages(), 0, "seed {seed}");
+        assert_eq!(rig.engine.tree().exposure().pages(), 0, "seed {seed}");
         shake(&mut rig, &PPC, &mut random, 20);
         rig.run();
-        assert_eq!(rig.engine.exposure().pages(), 0, "seed {seed}");
+        assert_eq!(rig.engine.tree().exposure().pages(), 0, "seed {seed}");
         check_covers(&rig);
         rig.fail(1);
         assert!(read_all(&mut rig, &PPC).is_empty(), "seed {seed}");

@@ -5,7 +5,7 @@ use crate::engine::{Cause, Change, Member, Verb, Why};
 use crate::kernel::SimTime;
 
 fn rebuilding(rig: &Rig) -> bool {
-    rig.engine.has_to_rebuild(NodeId::ROOT)
+    rig.engine.tree().has_to_rebuild(NodeId::ROOT)
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn rebuilt_it_survives_the_next_failure() {
             for node in setup.nodes() {
                 shake(&mut rig, &setup, &mut random, 6);
                 rig.run();
-                assert!(setup.waits || rig.engine.exposure().pages() == 0, "{setup:?}, seed {seed}");
+                assert!(setup.waits || rig.engine.tree().exposure().pages() == 0, "{setup:?}, seed {seed}");
                 rig.fail(node);
                 shake(&mut rig, &setup, &mut random, 8);
                 rig.run();
@@ -39,7 +39,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 }
                 rig.rebuild(0);
                 check_covers(&rig);
-                assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}, node {node}");
+                assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}, node {node}");
                 assert!(declared(&rig, &setup).is_empty() && !rebuilding(&rig));
                 assert!(read_all(&mut rig, &setup).is_empty());
             }
@@ -75,7 +75,7 @@ fn a_second_member_fails_during_the_rebuild() {
             rig.bring_back(2);
             rig.rebuild(0);
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
         }
     }
@@ -106,7 +106,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
             }
             rig.rebuild(0);
             assert!(!rebuilding(&rig) && declared(&rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (members + 1 - failures..=members).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -135,7 +135,7 @@ fn what_is_found_unreadable_is_brought_back() {
             shake(&mut rig, &setup, &mut random, 4);
             rig.run();
             rig.rebuild(0);
-            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (2..setup.survives() as u16 + 2).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -168,7 +168,7 @@ fn lost_for_good_until_written() {
         rig.rebuild(0);
         assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}");
         check_covers(&rig);
-        assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}");
+        assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}");
     }
 }
 
@@ -180,9 +180,12 @@ fn many_damaged_pages_one_after_the_other() {
         rig.fill(0, 900.min(setup.pages()) as u16);
         rig.run();
         (0..300).for_each(|page| rig.damage(1, page));
-        assert!(rebuilding(&rig) && (setup.survives() > 1 || rig.engine.exposure().pages() > 0), "{setup:?}");
+        assert!(
+            rebuilding(&rig) && (setup.survives() > 1 || rig.engine.tree().exposure().pages() > 0),
+            "{setup:?}"
+        );
         rig.rebuild(0);
-        assert_eq!(rig.engine.exposure().pages(), 0);
+        assert_eq!(rig.engine.tree().exposure().pages(), 0);
         assert!(read_all(&mut rig, &setup).is_empty());
     }
 }
@@ -192,20 +195,20 @@ fn the_executor_paces_it_to_the_end() {
     for setup in all() {
         let mut rig: Rig = setup.rig(Report::After(20), 0);
         rig.lenient = true;
-        rig.engine.controller.rebuild_permille = 500;
+        rig.engine.tree_mut().controller.rebuild_permille = 500;
         rig.fill(0, setup.pages() as u16);
         rig.run();
         rig.fail(1);
         rig.until(SimTime(rig.now.0 + 5));
         rig.replace(1);
-        assert!(rig.engine.is_rebuilding(), "{setup:?}");
+        assert!(rig.engine.schedule().is_rebuilding(), "{setup:?}");
         let mut random = Random::stream(7, "paced");
         shake(&mut rig, &setup, &mut random, 20);
         rig.run();
-        assert!(!rig.engine.is_rebuilding() && !rebuilding(&rig));
-        assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}");
+        assert!(!rig.engine.schedule().is_rebuilding() && !rebuilding(&rig));
+        assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}");
         assert_eq!(
-            rig.engine.exposure_mut().unprotected_page_ns(rig.now) > 0,
+            rig.engine.tree_mut().exposure_mut().unprotected_page_ns(rig.now) > 0,
             setup.survives() == 1,
             "{setup:?}"
         );
@@ -222,9 +225,9 @@ fn reads_that_a_failed_unit_would_have_served() {
         rig.change(1, Change::Failed);
         let on_it = (0..setup.stripes).filter_map(|page| scheme(&rig).owner(Member(0), Page::of(page)));
         let on_it = on_it.count() as u64;
-        let before = rig.engine.exposure().rescued();
+        let before = rig.engine.tree().exposure().rescued();
         read_all(&mut rig, &setup);
-        let rescued = rig.engine.exposure().rescued() - before;
+        let rescued = rig.engine.tree().exposure().rescued() - before;
         // A failed copy would have served its share.
         let mut copies = 0;
         scheme(&rig).places(Page(0), |_, _| copies += 1);
@@ -269,18 +272,26 @@ fn what_a_member_held_is_exposed_and_rebuilt() {
         let mut rig: Rig = setup.rig(Report::After(10), 1);
         rig.fill(0, setup.pages() as u16);
         rig.run();
-        assert!(rig.engine.is_healthy() && rig.engine.is_whole());
+        assert!(rig.engine.tree().is_healthy() && rig.engine.tree().is_whole());
         rig.fail(2);
-        assert_eq!((rig.engine.exposure().pages(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
+        assert_eq!(
+            (rig.engine.tree().exposure().pages(), rig.engine.tree().is_whole()),
+            (exposed, false),
+            "{setup:?}"
+        );
         let mut weak = 0;
         (0..setup.pages()).for_each(|page| {
-            weak += u64::from(rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit));
+            weak += u64::from(rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit));
         });
         assert_eq!(weak, if setup.survives() > 1 { u64::from(setup.pages()) } else { exposed }, "{setup:?}");
         assert!(!rebuilding(&rig), "there is no member to rebuild");
         rig.replace(2);
         rig.rebuild(0);
         assert_eq!(rig.pages(Verb::Write, Cause::Rebuild), rebuilt, "{setup:?}");
-        assert_eq!((rig.engine.exposure().pages(), rig.engine.is_whole()), (0, true), "{setup:?}");
+        assert_eq!(
+            (rig.engine.tree().exposure().pages(), rig.engine.tree().is_whole()),
+            (0, true),
+            "{setup:?}"
+        );
     }
 }

@@ -71,7 +71,7 @@ fn what_the_next_failure_would_cost_is_what_is_declared() {
                 let mut random = Random::stream(seed, "next failure");
                 let mut rig = history(&setup, seed, seed as u32 % 5 * 12, Report::Random(40));
                 // Missing pages stay missing.
-                rig.engine.controller.rebuild_permille = 0;
+                rig.engine.tree_mut().controller.rebuild_permille = 0;
                 let node = 1 + random.below(u64::from(setup.nvram())) as u16;
                 match random.below(3) {
                     0 => rig.fail(node),
@@ -102,7 +102,7 @@ fn what_the_next_failure_would_cost_is_what_is_declared() {
             }
             counted += lost.len();
             let declared: BTreeSet<u32> = declared(&rig, &setup).into_iter().collect();
-            assert_eq!(rig.engine.exposure().pages(), declared.len() as u64);
+            assert_eq!(rig.engine.tree().exposure().pages(), declared.len() as u64);
             assert_eq!(declared, lost, "{setup:?}, seed {seed}");
         }
     }
@@ -175,7 +175,7 @@ fn pages_that_cannot_be_read() {
                 assert!(lost.is_empty(), "{setup:?}, seed {seed}, node {node}: {lost:?}");
                 rig.run();
                 check_copies(&mut rig, &setup);
-                assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
+                assert_eq!(rig.engine.tree().exposure().pages(), 0, "{setup:?}, seed {seed}");
                 // What could not be read silently is not known to be missing: it is written again.
                 rig.write(0, setup.pages() as u16);
             }

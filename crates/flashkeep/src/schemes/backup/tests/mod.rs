@@ -100,7 +100,7 @@ impl Setup {
         let backends = pages.map(|pages| Tree::Backend(store.add(pages, 0, report))).collect();
         let mut rig = Rig::new(Tree::Node(self.build(), backends), store);
         rig.lenient = true;
-        rig.engine.controller.rebuild_permille = 1000;
+        rig.engine.tree_mut().controller.rebuild_permille = 1000;
         rig
     }
 
@@ -152,7 +152,7 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
         covered[page.low() as usize] = true;
     });
     for page in 0..setup.pages() {
-        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
+        let exposed = rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
         let known = rig.latest(page) == 0 || exposed || covered[page as usize];
         assert!(known, "page {page} has no copy, and is not declared exposed");
     }
@@ -161,7 +161,7 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
     (0..setup.pages())
-        .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+        .filter(|&page| rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
         .collect()
 }
 

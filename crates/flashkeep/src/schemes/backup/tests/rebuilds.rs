@@ -11,7 +11,7 @@ fn rebuilt_it_survives_the_next_failure() {
         for seed in 0..30 {
             let mut random = Random::stream(seed, "rebuilds");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
-            rig.engine.controller.rebuild_permille = if seed % 2 == 0 { 1000 } else { 300 };
+            rig.engine.tree_mut().controller.rebuild_permille = if seed % 2 == 0 { 1000 } else { 300 };
             rig.fill(0, setup.pages() as u16);
             for node in setup.nodes().chain(setup.nodes()) {
                 shake(&mut rig, &setup, &mut random, 15);
@@ -25,10 +25,13 @@ fn rebuilt_it_survives_the_next_failure() {
                 shake(&mut rig, &setup, &mut random, 12);
                 rig.run();
                 check_copies(&mut rig, &setup);
-                let known =
-                    (rig.engine.exposure().pages(), declared(&rig, &setup).len(), rig.engine.is_whole());
+                let known = (
+                    rig.engine.tree().exposure().pages(),
+                    declared(&rig, &setup).len(),
+                    rig.engine.tree().is_whole(),
+                );
                 assert_eq!(known, (0, 0, true), "{setup:?}, seed {seed}, node {node}");
-                assert!(!rig.engine.is_rebuilding() && !backup(&rig).rebuilding(false));
+                assert!(!rig.engine.schedule().is_rebuilding() && !backup(&rig).rebuilding(false));
                 let facts = backup(&rig).facts();
                 assert_eq!((facts.nvram_used, facts.map_entries), (0, 0), "all is in its data segment");
                 assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}, node {node}");
@@ -78,7 +81,11 @@ fn a_second_failure_during_the_rebuild() {
             if second != setup.nvram() {
                 let lost = read_all(&mut rig, &setup);
                 assert!(lost.is_empty(), "{setup:?}, seed {seed}, {first} and {second}: {lost:?}");
-                assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}, {first} and {second}");
+                assert_eq!(
+                    rig.engine.tree().exposure().pages(),
+                    0,
+                    "{setup:?}, seed {seed}, {first} and {second}"
+                );
                 check_copies(&mut rig, &setup);
             }
         }
@@ -101,14 +108,14 @@ fn a_new_ssd_is_given_what_the_backup_has() {
     let this = backup(&rig);
     assert!(this.segments.entries() > 0 && this.memory.used() > 0);
     rig.fail(setup.ssd(0));
-    assert_eq!(rig.engine.exposure().pages(), u64::from(setup.each * setup.segment));
+    assert_eq!(rig.engine.tree().exposure().pages(), u64::from(setup.each * setup.segment));
     rig.replace(setup.ssd(0));
     let backend = BackendId(setup.ssd(0) - 1);
     rig.store.log.clear();
     rig.until(SimTime(rig.now.0 + 100_000_000));
     let rebuilt = |of: BackendId, command: &Command| of == backend && command.cause == Cause::Rebuild;
     assert_eq!(rig.store.count(rebuilt), setup.each * setup.segment, "every page once");
-    assert_eq!(rig.engine.exposure().pages(), 0);
+    assert_eq!(rig.engine.tree().exposure().pages(), 0);
     let nvram = BackendId(setup.nvram() - 1);
     let from_memory = |of: BackendId, command: &Command| of == nvram && command.cause == Cause::Rebuild;
     let restored = backup(&rig).facts().disks.iter().fold(0, |sum, disk| sum + disk.restored.pages);
@@ -124,7 +131,7 @@ fn host_and_rebuild_take_turns() {
         for node in setup.nodes() {
             let mut random = Random::stream(5, "turns");
             let mut rig: Rig = setup.rig(Report::After(50), 5);
-            rig.engine.controller.rebuild_permille = 1000;
+            rig.engine.tree_mut().controller.rebuild_permille = 1000;
             rig.fill(0, setup.pages() as u16);
             rig.fail(node);
             shake(&mut rig, &setup, &mut random, 10);

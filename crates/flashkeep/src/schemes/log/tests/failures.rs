@@ -142,7 +142,7 @@ fn without_room_it_goes_on_unprotected() {
         }
         rig.run();
         nothing_is_lost(&mut rig, &format!("seed {seed}"));
-        assert!(rig.engine.exposed_at(NodeId::ROOT) > 0);
+        assert!(rig.engine.tree().exposed_at(NodeId::ROOT) > 0);
         rig.replace(node);
         rig.rebuild(0);
         assert_eq!(log(&rig).health.lacking, 0, "seed {seed}");
@@ -177,9 +177,9 @@ fn what_is_lost_was_exposed() {
         }
         rig.run();
         let exposed: Vec<u32> = (0..upto)
-            .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+            .filter(|&page| rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
             .collect();
-        assert!(rig.engine.exposed_at(NodeId::ROOT) >= exposed.len() as u64);
+        assert!(rig.engine.tree().exposed_at(NodeId::ROOT) >= exposed.len() as u64);
         rig.fail(second);
         rig.read_all(upto);
         assert!(rig.lost.iter().all(|page| exposed.contains(page)), "seed {seed}");
@@ -245,7 +245,7 @@ fn pending_pages_come_back_from_memory() {
         let mut rig: Rig<Token, _> = Setup::new(name, 5, 6, 4, 8).rig();
         rig.write(0, 3);
         rig.until(SimTime(100));
-        assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 3);
+        assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), 3);
         for node in 1..=5 {
             rig.fail(node);
             for page in 0..3 {
@@ -305,7 +305,7 @@ fn a_rebuild_ends_by_itself() {
     for seed in 0..30 {
         let mut random = Random::stream(seed, "paced");
         let mut rig = used(SCHEMES[seed as usize % 3], seed, 60, &mut random);
-        rig.engine.controller.rebuild_permille = 500;
+        rig.engine.tree_mut().controller.rebuild_permille = 500;
         let upto = pages(&rig);
         rig.run();
         rig.fail(2);
@@ -319,7 +319,7 @@ fn a_rebuild_ends_by_itself() {
             disturb(&mut rig, &mut random, upto);
         }
         rig.run();
-        assert!(!rig.engine.is_rebuilding());
+        assert!(!rig.engine.schedule().is_rebuilding());
         if seed % 2 == 0 {
             assert_eq!(log(&rig).health.lacking, 0, "seed {seed}");
         }
@@ -360,7 +360,7 @@ fn everything_at_once() {
     for seed in 0..150 {
         let mut random = Random::stream(seed, "everything");
         let mut rig = used(SCHEMES[seed as usize % 3], seed, 30, &mut random);
-        rig.engine.controller.rebuild_permille = [0, 700][seed as usize / 3 % 2];
+        rig.engine.tree_mut().controller.rebuild_permille = [0, 700][seed as usize / 3 % 2];
         let upto = pages(&rig);
         let members = u16::from(log(&rig).members);
         let mut gone = None;
@@ -375,7 +375,7 @@ fn everything_at_once() {
                         gone = None;
                     }
                 },
-                3..6 if rig.engine.controller.rebuild_permille == 0 => {
+                3..6 if rig.engine.tree_mut().controller.rebuild_permille == 0 => {
                     rig.background(0, Why::Rebuild);
                 }
                 _ => disturb(&mut rig, &mut random, upto),

@@ -150,10 +150,12 @@ fn audit<C: Contents>(rig: &Rig<C, Any>) {
     // One superblock is always kept, or on its way.
     assert!(log.superblocks.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
     let exposed = pending + lacking.iter().sum::<u32>();
-    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), u64::from(exposed));
+    assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), u64::from(exposed));
     // The declared sets: what stripes lack a unit for, and what waits.
     let declared = |hazard| {
-        (0..pages(rig)).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), hazard)).count()
+        (0..pages(rig))
+            .filter(|&page| rig.engine.tree().is_exposed(NodeId::ROOT, Page::of(page), hazard))
+            .count()
     };
     assert!(declared(Hazard::Unit) <= declared(Hazard::Power));
     if !log.health.troubled {

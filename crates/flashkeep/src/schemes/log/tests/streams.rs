@@ -26,7 +26,7 @@ fn pages_of_a_class_share_superblocks() {
     assert_eq!(superblocks.len(), 3);
     // Twelve, two and two: three full stripes, and two that are open.
     assert_eq!(written(&rig, &[Cause::Parity]).len(), 3);
-    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 2, "the second versions are out of date");
+    assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), 2, "the second versions are out of date");
     audit(&rig);
     rig.fail(1);
     rig.read_all(12);

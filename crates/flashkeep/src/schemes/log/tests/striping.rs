@@ -20,10 +20,10 @@ fn the_worked_example_of_partial_stripes() {
     rig.until(SimTime(start + WAKE - 1));
     assert_eq!(written(&rig, &[Cause::Host]), [(0, 2), (1, 2), (3, 2), (4, 2), (0, 3), (2, 3)]);
     assert_eq!(written(&rig, &[Cause::Parity, Cause::PartialParity]), [(2, 2)]);
-    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 2);
+    assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), 2);
     rig.until(SimTime(start + WAKE));
     assert_eq!(written(&rig, &[Cause::PartialParity]), [(3, 3)]);
-    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 0);
+    assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), 0);
     rig.run();
     rig.store.log.clear();
     rig.write(10, 1);
@@ -120,7 +120,7 @@ fn a_slow_controller_keeps_the_order() {
         setup.redundancy.set("xor_us", 0.007);
         setup.redundancy.set("timeout_ms", 60e-6);
         let mut rig: Rig<Token, _> = setup.reporting(Report::Random(30), seed).rig();
-        rig.engine.controller.xor = crate::kernel::Span(7);
+        rig.engine.tree_mut().controller.xor = crate::kernel::Span(7);
         rig.lenient = true;
         let mut random = Random::stream(seed, "slow");
         for n in 0..200 {
@@ -143,7 +143,7 @@ fn before_time_zero_no_time_passes() {
         let mut setup = Setup::new(scheme, 5, 9, 8, 48).timeout_ns(0);
         setup.redundancy.set("xor_us", 1.0);
         let mut rig: Rig<Token, _> = setup.rig();
-        rig.engine.controller.xor = crate::kernel::Span(1000);
+        rig.engine.tree_mut().controller.xor = crate::kernel::Span(1000);
         let pages = pages(&rig);
         // Overwritten many times: it is cleaned on the way.
         for round in 0..6 {
@@ -175,7 +175,7 @@ fn narrow_stripes_cut_a_superpage() {
             rig.write(0, pages(&rig) as u16);
             rig.run();
             assert!(written(&rig, &[Cause::Host]).iter().all(|&(_, at)| at < 36), "as many rows as declared");
-            assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 0);
+            assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), 0);
             covers_are_right(&rig);
             audit(&rig);
         }
