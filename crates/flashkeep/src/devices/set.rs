@@ -364,6 +364,10 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         }
     }
 
+    fn fill(&mut self, fills: bool) {
+        self.drives_mut().for_each(|drive| drive.fill(fills));
+    }
+
     fn set_now(&mut self, now: SimTime) {
         self.now = now;
     }

@@ -39,6 +39,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
         self.backends.place_run(backend, pages.start as u32..pages.end as u32, &mut self.controller);
     }
 
+    fn fill(&mut self, fills: bool) {
+        self.backends.immediate.fill(fills);
+    }
+
     fn invalidate(&mut self, backend: BackendId, page: Page) {
         let backend = usize::from(backend.0);
         match backend.checked_sub(self.backends.ftl.count()) {

@@ -237,6 +237,12 @@ pub trait Backends<C: Contents>: BackendView {
         let _ = (backend, pages);
     }
 
+    /// From now on, or no longer, pages that are written before time 0 and have a place stay there, and only take the
+    /// contents.
+    fn fill(&mut self, fills: bool) {
+        let _ = fills;
+    }
+
     /// Sets the instant to which answers of [`BackendView`] refer.
     fn set_now(&mut self, now: SimTime) {
         let _ = now;

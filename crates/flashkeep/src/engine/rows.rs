@@ -10,13 +10,10 @@ use super::tree::NodeId;
 use std::ops::Range;
 
 impl<S: Scheme> Nodes<S> {
-    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
+    /// A row of the root's pages, if rows can be created: all backends place pages in order.
     #[must_use]
     pub fn row<C: Contents>(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || !self.is_healthy() {
-            return None;
-        }
-        self.row_of(NodeId::ROOT, backends)
+        if self.is_healthy() { self.row_of(NodeId::ROOT, backends) } else { None }
     }
 
     /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
@@ -51,7 +48,9 @@ impl<S: Scheme> Nodes<S> {
         for at in 0..self[node].children.len() {
             let child = self[node].children[at];
             let (backend, port) = (self[child].backend, self[child].port);
-            if let Some(port) = port {
+            if let Some(port) = port
+                && !C::KEEP
+            {
                 ports.note_created(port, of_member.clone());
             }
             match backend {
@@ -59,12 +58,15 @@ impl<S: Scheme> Nodes<S> {
                 None => self.create_rows_of(child, backends, of_member.clone(), ports),
             }
         }
-        self.scheme_mut(node).note_rows(rows);
+        if !C::KEEP {
+            self.scheme_mut(node).note_rows(rows);
+        }
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Pages of the root that are whole rows are created; none of them existed.
+    /// Pages of the root that are whole rows are created; none of them existed. Where contents are kept they only get their
+    /// places, the same as without contents: commands bring these ([`Backends::fill`]), and tell schemes and ports.
     pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
         self.nodes.create_rows_of(NodeId::ROOT, backends, pages, &mut self.ports);
     }

@@ -334,6 +334,11 @@ impl<C: Contents> Blocks<C> {
         }
     }
 
+    /// A programmed page has these contents.
+    pub fn set_contents(&mut self, ppn: Ppn, contents: C) {
+        self.contents.set(u64::from(ppn.0), contents);
+    }
+
     /// Erases a block of a plane that is not filled in order, however much of it was programmed; no page is valid.
     pub fn erase_any(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);

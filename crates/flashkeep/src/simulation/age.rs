@@ -275,7 +275,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 clock,
             );
         }
-        let in_rows = steady && start.existing == Existing::All && !device.port().holds_pages();
+        let in_rows = !C::KEEP && steady && start.existing == Existing::All && !device.port().holds_pages();
         let row = if in_rows { device.engine.tree().row(&device.body) } else { None };
         if row.is_some() {
             // All pages have their places already.

@@ -21,19 +21,13 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     /// Creates the pages that do not exist, by rows if these are given.
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>, clock: &RunClock) {
         let pages = self.port().pages().len();
-        // Commands create pieces of whole rows: parts of rows would be created page by page.
-        let scheme = self.engine.tree().scheme(NodeId::ROOT);
-        let grain = scheme.map(|scheme| scheme.grain(Verb::Write)).filter(|&grain| grain < u32::MAX);
-        let piece = CREATED.next_multiple_of(grain.unwrap_or(1).into());
-        let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
         while from < pages {
-            let missing = self.port().pages().missing(from, most);
+            let missing = self.port().pages().missing(from, pages);
             from = missing.end;
             match row {
                 Some(row) => self.create_rows(missing, row, clock),
-                None if missing.is_empty() => {}
-                None => self.create_run(missing.start, (missing.end - missing.start) as u32, clock),
+                None => self.create_pages(missing, clock),
             }
         }
     }
@@ -43,24 +37,35 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         let in_row = u64::from(row.pages);
         let first = pages.start.next_multiple_of(in_row).min(pages.end);
         let end = (pages.end - pages.end % in_row).max(first);
-        let parts =
-            [pages.start..first, end..pages.end].map(|part| (part.start, (part.end - part.start) as u32));
-        let create_part = |this: &mut Self, (first, count): (u64, u32)| {
-            if count > 0 {
-                this.create_run(first, count, clock);
-            }
-        };
         if !row.reads {
-            create_part(self, parts[0]);
+            self.create_pages(pages.start..first, clock);
         }
         if first < end {
             let Device { engine, body, .. } = self;
             engine.create_rows(body, first..end);
-            engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
+            if C::KEEP {
+                self.body.fill(true);
+                self.create_pages(first..end, clock);
+                self.body.fill(false);
+            } else {
+                engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
+            }
         }
-        create_part(self, parts[1]);
+        self.create_pages(end..pages.end, clock);
         if row.reads {
-            create_part(self, parts[0]);
+            self.create_pages(pages.start..first, clock);
+        }
+    }
+
+    /// Commands create these pages, in pieces of whole rows: parts of rows would be created page by page.
+    fn create_pages(&mut self, mut pages: Range<u64>, clock: &RunClock) {
+        let scheme = self.engine.tree().scheme(NodeId::ROOT);
+        let grain = scheme.map(|scheme| scheme.grain(Verb::Write)).filter(|&grain| grain < u32::MAX);
+        let piece = CREATED.next_multiple_of(grain.unwrap_or(1).into());
+        while !pages.is_empty() {
+            let end = (pages.start - pages.start % piece + piece).min(pages.end);
+            self.create_run(pages.start, (end - pages.start) as u32, clock);
+            pages.start = end;
         }
     }
 

@@ -201,6 +201,8 @@ pub(in crate::drive) struct Immediate {
     reverse_map: Vec<u32>,
     /// Pages that ageing left valid and that belong to no host page yet.
     slots: Slots,
+    /// Whether pages that are written before time 0 have their places, and only take contents.
+    fills: bool,
     /// Follows pages that are created in order, if there is a rule for their places.
     cursor: Option<TurnCursor>,
 }

@@ -130,6 +130,9 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let page = command.start.low();
+        if C::KEEP && self.fills(backend, page, contents[0]) {
+            return controller.answer(token, 1, now, Span::ZERO, C::default());
+        }
         let ppn = self.ftl.physical_ppn(backend, page);
         if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
             return self.void(now, backend, page, token, controller);

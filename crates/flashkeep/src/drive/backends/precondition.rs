@@ -97,6 +97,9 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &mut Controller<C>,
     ) {
+        if self.fills(ftl, lpn, contents) {
+            return;
+        }
         // A parity page whose member has no slot left is placed as usual.
         if self.immediate.active
             && self.immediate.is_ageing()
@@ -144,6 +147,16 @@ impl<C: Contents> DriveBackends<C> {
         self.has_placed_before(ftl, lpn, plane, ppn, controller);
     }
 
+    /// Whether a page that is written has its place already, and now its contents.
+    pub(super) fn fills(&mut self, backend: usize, page: u32, contents: C) -> bool {
+        if !self.immediate.fills {
+            return false;
+        }
+        let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) else { return false };
+        self.ftl.blocks.set_contents(ppn, contents);
+        true
+    }
+
     /// A page has been placed without time.
     #[inline(always)]
     fn has_placed_before(
@@ -181,7 +194,7 @@ impl<C: Contents> DriveBackends<C> {
             false => in_turn || self.ftl.physical || matches!(allocation, Allocation::Static(_)),
         };
         has_places
-            && !(self.health.damaged || C::KEEP)
+            && !self.health.damaged
             && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_kept())
     }
 

@@ -23,6 +23,11 @@ impl Immediate {
         !self.active || self.counting
     }
 
+    /// Whether pages that are written before time 0 only take contents.
+    pub(in crate::drive) fn fill(&mut self, fills: bool) {
+        self.fills = fills;
+    }
+
     /// Whether steps are counted and reported.
     pub(super) fn is_told(&self, pace: Pace) -> bool {
         pace == Pace::Timed || self.counting
