@@ -81,11 +81,6 @@ impl Gc {
         self.reads.get(unit.0 as usize).into_iter().flatten()
     }
 
-    /// The page that a unit reads.
-    pub(in crate::drive) fn page_read_by(&self, unit: UnitId) -> Option<Ppn> {
-        self.reads.get(unit.0 as usize).and_then(VecDeque::front).map(GcRead::first)
-    }
-
     /// How the steps of a collection follow each other.
     pub(in crate::drive) fn run(&self) -> GcRun {
         self.run
@@ -589,7 +584,7 @@ impl<C: Contents> DriveBackends<C> {
                     let course = self.draw_for_hand(now, plane, first, pages, controller);
                     let state = &mut controller.dies[unit];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
-                    state.gc_course = course;
+                    (state.gc_page, state.gc_course) = (first, course);
                     if let Some(read) = self.gc.count_read(now, plane, first, pages, &self.ftl, controller) {
                         self.gc.reads.resize_with(controller.dies.unit_count(), VecDeque::new);
                         self.gc.reads[unit.0 as usize].push_back(read);

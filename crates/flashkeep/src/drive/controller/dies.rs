@@ -47,7 +47,8 @@ pub(in crate::drive) struct BusyUnitState {
     pub together: Vec<Ppn>,
     /// The number of sectors that GC has read; 0 for a whole page.
     pub carries: u16,
-    /// What the errors of the pages that GC reads ask for.
+    /// The flash page that GC reads, and what its errors ask for.
+    pub gc_page: Ppn,
     pub gc_course: ReadAttempts,
     /// The plane for whose collection it reads a page, or read the last one.
     pub collects: Option<PlaneId>,

@@ -195,8 +195,7 @@ impl<C: Contents> Controller<C> {
     ) {
         let (course, collects) = (self.dies[unit].gc_course, self.dies[unit].collects);
         let begins = end + self.decoding(course);
-        let ppn = backends.gc.page_read_by(unit);
-        let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
+        let busy = self.phases_of_retry(self.dies[unit].gc_page).busy();
         if let Some(plane) = collects {
             let ftl = backends.ftl.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);

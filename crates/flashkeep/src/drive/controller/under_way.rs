@@ -199,7 +199,7 @@ impl<C: Contents> Controller<C> {
     /// granted last, in whatever order units are settled.
     fn is_last_page(&self, op: Id<DriveOp>, times: &PageTimes, unit: UnitId, end: SimTime) -> bool {
         let last = self.queues[op].acknowledged;
-        let after = |other: PlacedPage| (times.granted, unit) > (other.granted, other.unit);
+        let after = |other: PlacedPage| (times.granted, unit) >= (other.granted, other.unit);
         end > last || end == last && self.probe.placed(op).is_some_and(after)
     }
 
