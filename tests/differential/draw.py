@@ -748,27 +748,29 @@ def options(source: Source, case: Case, kind: str) -> None:
     name_handles(source, case)
     case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
     case.relation = source.pick("relation", ("",) * 9 + RELATIONS)
-    if (
-        (case.relation == "unverified" and "verify" not in job)
-        or (case.relation in {"timeline", "series"} and "untimed" in job)
-        or (case.relation == "table" and ("untimed" in job or "rate=" not in str(job.get("traces"))))
-        or (case.relation == "shifted" and not shifts(case))
-        # The table does not name handles.
-        or (case.relation == "table" and case.handles > 1)
-        # Caches of maps begin with the entries that a synthetic workload may use.
-        or (case.relation == "table" and "dftl" in "".join((case.drive, *case.members.values())))
-    ):
+    if not holds(case):
         case.relation = ""
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
     case.tags |= tags_of_options(job) | ({"aged"} if case.aged else set())
     flows(source, case)
 
 
-def shifts(case: Case) -> bool:
-    """Whether the time at which the requests begin makes no difference."""
-    drives = "".join((case.drive, *case.members.values()))
-    own = case.requests is not None and not case.tags & {"faults"}
-    return own and not any(key in drives for key in IDLE)
+def holds(case: Case) -> bool:
+    """Whether the results of the related run must be those of the case."""
+    job, drives = case.options, "".join((case.drive, *case.members.values()))
+    match case.relation:
+        case "unverified":
+            return "verify" in job
+        case "timeline" | "series":
+            return "untimed" not in job
+        case "shifted":
+            return case.requests is not None and "faults" not in case.tags and not any(key in drives for key in IDLE)
+        case "table":
+            # It does not name handles; it has fewer requests than the shares of failures are of, if the drive ends before
+            # them; and caches of maps begin with the entries that a synthetic workload may use.
+            whole = case.handles == 1 and "erase_budget" not in drives and "dftl" not in drives
+            return whole and "untimed" not in job and "rate=" in str(job.get("traces"))
+    return True
 
 
 def flows(source: Source, case: Case) -> None:
