@@ -766,8 +766,8 @@ def holds(case: Case) -> bool:
         case "shifted":
             return case.requests is not None and "faults" not in case.tags and not any(key in drives for key in IDLE)
         case "table":
-            # It does not name handles; it has fewer requests than the shares of failures are of, if the drive ends before
-            # them; and caches of maps begin with the entries that a synthetic workload may use.
+            # It does not name handles; it has fewer requests than the shares of failures are of, if the drive ends
+            # before them; and caches of maps begin with the entries that a synthetic workload may use.
             whole = case.handles == 1 and "erase_budget" not in drives and "dftl" not in drives
             return whole and "untimed" not in job and "rate=" in str(job.get("traces"))
     return True

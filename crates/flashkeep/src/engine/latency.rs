@@ -30,9 +30,6 @@ pub(super) struct CounterLatency {
     acknowledged: SimTime,
     /// Where the time went until then, if a single operation in flash took all of it.
     flash: FlashTimes,
-    /// The place of what was acknowledged then: of acknowledgements at one instant the last place counts, in whatever
-    /// order they come.
-    slot: u32,
     /// Whether it did.
     in_flash: bool,
     /// Whether commands have been submitted after the beginning.
@@ -151,10 +148,9 @@ impl Latencies {
     ) {
         let Some(this) = self.of(done.token.owner) else { return };
         if running.is_none() {
-            if !this.is_last(done.acknowledged, done.token.slot) || done.part == CompletionPart::Durable {
+            if done.acknowledged <= this.acknowledged || done.part == CompletionPart::Durable {
                 return;
             }
-            this.slot = done.token.slot;
             if let TimeSpent::Flash(flash) = done.spent
                 && !this.submits_later
             {
@@ -251,13 +247,7 @@ impl CounterLatency {
     #[inline]
     fn begin(&mut self, now: SimTime) {
         (self.begun, self.acknowledged, self.flash) = (now, now, FlashTimes::default());
-        (self.in_flash, self.submits_later, self.slot) = (true, false, u32::MAX);
-    }
-
-    /// Whether an acknowledgement at `end` is the last one so far.
-    #[inline]
-    fn is_last(&self, end: SimTime, slot: u32) -> bool {
-        end > self.acknowledged || end == self.acknowledged && slot > self.slot
+        (self.in_flash, self.submits_later) = (true, false);
     }
 
     fn begin_plan(&mut self, now: SimTime) {
@@ -450,8 +440,7 @@ impl CounterLatency {
             _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
         };
         if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
-            if self.is_last(end, done.token.slot) {
-                self.slot = done.token.slot;
+            if end > self.acknowledged {
                 self.acknowledge((end, until));
             }
             if running.tell == Tell::First && step.is_some() {
