@@ -708,8 +708,8 @@ def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(c
         pytest.param(
             # The last word line of the pages that existed was programmed in part: without --verify the next program
             # went on in it.
-            "flash = { channels = 1, chips_per_channel = 2, blocks_per_plane = 32, pages_per_block = 96, page_kib = 16, "
-            "pages_per_program = 3 }\nftl = { over_provisioning = 0.25, logical_page_kib = 4, gather_us = 100 }\n",
+            "flash = { channels = 1, chips_per_channel = 2, blocks_per_plane = 32, pages_per_block = 96, "
+            "page_kib = 16, pages_per_program = 3 }\nftl = { over_provisioning = 0.25, logical_page_kib = 4, gather_us = 100 }\n",
             "",
             "synth:random,requests=200,size=4096,write=1 --existing all",
             "--verify",
@@ -730,7 +730,8 @@ def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(c
         pytest.param(
             # A sample was the first to look whether the last request was over, after which nothing is written back.
             "flash = { channels = 2, chips_per_channel = 2, dies_per_chip = 2, planes_per_die = 2, "
-            'blocks_per_plane = 64, pages_per_block = 16, page_kib = 4, bus = "rounds", commands.multi_plane = "off" }\n'
+            'blocks_per_plane = 64, pages_per_block = 16, page_kib = 4, bus = "rounds", '
+            'commands.multi_plane = "off" }\n'
             'ftl = { over_provisioning = 0.8, stride_pages = 8, gc = { run = "steps", soft_threshold = 0.6 } }\n'
             'buffer = { dram_mib = 0.125, protected = true, flush = "idle", flush_after_us = 50, flush_pages = 1 }\n',
             "",

@@ -196,7 +196,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// Whether a page of a write is acknowledged last so far, at `end`; of pages that end together it is the one that was
-    /// granted last, in whatever order units are settled.
+    /// granted last, in any order in which units are settled.
     fn is_last_page(&self, op: Id<DriveOp>, times: &PageTimes, unit: UnitId, end: SimTime) -> bool {
         let last = self.queues[op].acknowledged;
         let after = |other: PlacedPage| (times.granted, unit) >= (other.granted, other.unit);
