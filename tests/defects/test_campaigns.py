@@ -709,7 +709,8 @@ def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(c
             # The last word line of the pages that existed was programmed in part: without --verify the next program
             # went on in it.
             "flash = { channels = 1, chips_per_channel = 2, blocks_per_plane = 32, pages_per_block = 96, "
-            "page_kib = 16, pages_per_program = 3 }\nftl = { over_provisioning = 0.25, logical_page_kib = 4, gather_us = 100 }\n",
+            "page_kib = 16, pages_per_program = 3 }\n"
+            "ftl = { over_provisioning = 0.25, logical_page_kib = 4, gather_us = 100 }\n",
             "",
             "synth:random,requests=200,size=4096,write=1 --existing all",
             "--verify",
