@@ -15,9 +15,12 @@ impl<C: Contents> Host<C> {
     /// Whether a request will be admitted: the next of a workload without flows, if it has one, one of a flow, or one that
     /// waits in the host.
     pub(super) fn comes(&self, has_next: bool) -> bool {
-        has_next
-            || self.flows.as_ref().is_some_and(Flows::has_next)
-            || self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty())
+        has_next || self.flows.as_ref().is_some_and(Flows::has_next) || self.has_arrived()
+    }
+
+    /// Whether a request has arrived and waits in the host.
+    fn has_arrived(&self) -> bool {
+        self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty())
     }
 
     /// When the next request is admitted, `next` being the next of a workload without flows.
@@ -62,8 +65,7 @@ impl<C: Contents> Host<C> {
     /// The next instant at which a request arrives or is admitted.
     #[inline(never)]
     pub(super) fn next_arrived(&self, next: Option<Request>, clock: &RunClock) -> SimTime {
-        let waits = self.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        let admission = if waits { self.window.room_at(clock.now) } else { SimTime::NEVER };
+        let admission = if self.has_arrived() { self.window.room_at(clock.now) } else { SimTime::NEVER };
         let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(clock.now));
         admission.min(arrival)
     }

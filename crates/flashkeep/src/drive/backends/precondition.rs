@@ -149,7 +149,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether a page that is written has its place already, and now its contents.
     pub(super) fn fills(&mut self, backend: usize, page: u32, contents: C) -> bool {
-        if !self.immediate.fills {
+        if !C::KEEP || !self.immediate.fills {
             return false;
         }
         let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) else { return false };

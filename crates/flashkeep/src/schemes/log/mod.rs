@@ -325,6 +325,11 @@ impl StripeLog {
         self.places.at(superpages.start, 0).0..self.places.at(superpages.end, 0).0
     }
 
+    /// Data slots of a superpage of which nothing has been erased.
+    fn data_when_new(&self) -> u32 {
+        data_in_superpage(self.members.into(), self.policy.widths.after(0).into())
+    }
+
     /// The page of a member that a place is.
     fn address(&self, place: LogPlace) -> (Member, Page) {
         (Member(self.places.member(place)), Page::of(self.places.superpage(place)))
@@ -366,16 +371,12 @@ impl Scheme for StripeLog {
     fn row(&self) -> Option<MemberRow> {
         let is_new = self.frontier.superblock == NONE && self.places.mapped() == 0 && self.ageing.is_none();
         let plain = self.medium.oob && !self.streams.are_several() && !self.health.troubled;
-        (is_new && plain).then(|| {
-            let pages = data_in_superpage(self.members.into(), self.policy.widths.after(0).into());
-            MemberRow { pages, each: 1, reads: false }
-        })
+        (is_new && plain).then(|| MemberRow { pages: self.data_when_new(), each: 1, reads: false })
     }
 
     fn note_rows(&mut self, rows: Range<u64>) {
-        let data = data_in_superpage(self.members.into(), self.policy.widths.after(0).into());
-        let pages = rows.start as u32 * data..rows.end as u32 * data;
-        self.fill_in_order(pages);
+        let data = self.data_when_new();
+        self.fill_in_order(rows.start as u32 * data..rows.end as u32 * data);
     }
 
     #[inline]
