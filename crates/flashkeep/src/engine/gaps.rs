@@ -60,6 +60,13 @@ impl Gaps {
         gap.is_none_or(|gap| !gap.all_but && gap.pages.count() == 0)
     }
 
+    /// The number of missing pages, from any fixed number on: of a node that lacks all pages but some, those are
+    /// subtracted.
+    pub(super) fn level(&self) -> i64 {
+        let level = |gap: &Gap| if gap.all_but { -(gap.pages.count() as i64) } else { gap.pages.count() as i64 };
+        self.nodes.iter().flatten().map(level).sum()
+    }
+
     /// Records that the node has these pages, or lacks them.
     fn set_run(&mut self, node: NodeId, pages: Range<u64>, lacks: bool) {
         let gap = self.gap(node);

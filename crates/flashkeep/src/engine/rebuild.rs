@@ -38,6 +38,34 @@ impl Default for ArrayController {
     }
 }
 
+/// A rebuild is given up when this many pages have been lost without any progress.
+const HOPELESS: u64 = 1_000;
+
+/// How far rebuilds have come after the host's last answer. Flash that loses pages again as fast as they are restored, in
+/// its garbage collection for instance, would keep them busy forever.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RebuildProgress {
+    /// The fewest missing pages ([`super::gaps::Gaps::level`]), and how many had been lost by then.
+    least: Option<(i64, u64)>,
+    gave_up: bool,
+}
+
+impl RebuildProgress {
+    /// Whether rebuilds have been given up.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// `missing` pages are missing, and `lost` have been lost so far: whether rebuilds are given up now.
+    fn gives_up(&mut self, missing: i64, lost: u64) -> bool {
+        match self.least {
+            Some((least, before)) if missing >= least => self.gave_up = lost - before > HOPELESS,
+            _ => self.least = Some((missing, lost)),
+        }
+        self.gave_up
+    }
+}
+
 impl<S: Scheme> Nodes<S> {
     /// Whether nothing is missing, and units move back from the spare places that have taken them.
     #[must_use]
@@ -52,6 +80,17 @@ impl<S: Scheme> Nodes<S> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The host has its last answer: rebuilds end with it if members lose pages as fast as they are restored.
+    pub fn give_up_hopeless_rebuilds(&mut self) {
+        let schedule = &mut self.schedule;
+        if schedule.is_rebuilding()
+            && !schedule.has_stopped_rebuilds()
+            && schedule.progress.gives_up(self.nodes.gaps.level(), self.nodes.failures())
+        {
+            schedule.stop_rebuilds();
+        }
+    }
+
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         let stopped = self.schedule.has_stopped_rebuilds() && !self.nodes.is_recovering();

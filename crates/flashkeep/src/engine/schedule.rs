@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::ports::PortId;
-use super::rebuild::ArrayController;
+use super::rebuild::{ArrayController, RebuildProgress};
 use super::scheme::{Capabilities, Scheme, Triggers};
 use super::tree::NodeId;
 use crate::kernel::{Deadlines, SimTime, Span};
@@ -42,6 +42,8 @@ pub struct Schedule {
     idlers: Vec<NodeId>,
     /// No more pieces of a rebuild begin.
     rebuilds_stopped: bool,
+    /// How far rebuilds have come after the host's last answer.
+    pub(super) progress: RebuildProgress,
     /// Pieces of rebuilds that have ended, those of a recovery left out.
     pieces: u64,
     /// Whether parity computations, links and caches take no time.
@@ -80,6 +82,7 @@ impl Schedule {
             idlers: idlers.map(|node| NodeId(node as u16)).collect(),
             alarms,
             rebuilds_stopped: false,
+            progress: RebuildProgress::default(),
             pieces: 0,
             untimed: false,
         }
@@ -237,6 +240,12 @@ impl Schedule {
     #[must_use]
     pub fn has_stopped_rebuilds(&self) -> bool {
         self.rebuilds_stopped
+    }
+
+    /// Whether rebuilds have ended because they were hopeless.
+    #[must_use]
+    pub fn gave_up_rebuilds(&self) -> bool {
+        self.progress.gave_up()
     }
 
     /// Pieces of rebuilds that have ended: pages of a member, as a rule.

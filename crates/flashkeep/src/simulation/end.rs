@@ -78,8 +78,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
-        if self.accounts.counted.is_some() || self.host.comes(false) || self.host.has_requests(&self.failures)
-        {
+        if self.host.comes(false) || self.host.has_requests(&self.failures) {
+            return;
+        }
+        self.device.engine.give_up_hopeless_rebuilds();
+        if self.accounts.counted.is_some() {
             return;
         }
         self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();

@@ -209,6 +209,20 @@ impl<C: Contents> DriveBackends<C> {
         to
     }
 
+    /// Whether a victim whose pages have moved cannot be erased yet: a read waits for it, or a program that supersedes
+    /// one of its pages is not over.
+    pub(in crate::drive) fn must_wait(
+        &self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        self.ftl.is_owed(unit, plane, victim, controller)
+            || self.power.is_guarded(now, unit, plane, victim, controller)
+    }
+
     pub(super) fn erase_victim(
         &mut self,
         now: SimTime,
@@ -218,13 +232,11 @@ impl<C: Contents> DriveBackends<C> {
         victim: u32,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        if self.ftl.is_owed(unit, plane, victim, controller)
-            || self.power.is_guarded(now, unit, plane, victim, controller)
-        {
+        if self.must_wait(now, unit, plane, victim, controller) {
             return None;
         }
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;
-        let others = if counter { controller.joining_erases(plane, victim, self) } else { Vec::new() };
+        let others = if counter { controller.joining_erases(now, plane, victim, self) } else { Vec::new() };
         let mut pages = controller.scratch.take();
         pages.extend(others.iter().map(|&(plane, victim)| self.gc.erase_of(plane, victim, &self.ftl)));
         pages.push(self.gc.erase_of(plane, victim, &self.ftl));

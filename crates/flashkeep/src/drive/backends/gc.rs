@@ -698,10 +698,7 @@ impl<C: Contents> DriveBackends<C> {
         let leaves_behind =
             self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
-        if waits
-            || self.ftl.is_owed(unit, plane, victim, controller)
-            || self.power.is_guarded(now, unit, plane, victim, controller)
-        {
+        if waits || self.must_wait(now, unit, plane, victim, controller) {
             return None;
         }
         let cause = self.gc.moves_because(plane, &self.ftl);

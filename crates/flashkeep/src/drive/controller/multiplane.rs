@@ -250,6 +250,7 @@ impl<C: Contents> Controller<C> {
     #[inline(never)]
     pub(in crate::drive) fn joining_erases(
         &mut self,
+        now: SimTime,
         first: PlaneId,
         block: u32,
         backends: &mut DriveBackends<C>,
@@ -268,7 +269,7 @@ impl<C: Contents> Controller<C> {
                 && self.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)
-                && !backends.ftl.is_owed(unit, plane, victim, self)
+                && !backends.must_wait(now, unit, plane, victim, self)
             {
                 ready.push((plane, victim));
             }
