@@ -218,7 +218,11 @@ impl StripeLog {
 
     /// Begins to clean the next victim, if there is one.
     fn clean_one(&mut self, is_soft: bool, plan: &mut Plan) -> bool {
+        if self.is_hopeless() {
+            return false;
+        }
         let Some(collection) = self.victim().map(Collection::of) else { return false };
+        self.vain_cleanings += u32::from(self.is_starved());
         let (victim, cause) = (collection.victim, collection.cause());
         self.superblocks.take_turn(victim);
         if let Some(cold) = collection.follower() {

@@ -167,6 +167,9 @@ pub struct StripeLog {
     erases_before: BTreeMap<u32, Vec<u32>>,
     /// Superblocks have been retired, and the host has been given all that is left (`retire`).
     gives_all: bool,
+    /// Cleanings begun for a write that waits, since the last one that found a slot.
+    #[serde(skip)]
+    vain_cleanings: u32,
     /// Pages whose last write was refused.
     refused: Bits,
     /// Whether a possible reason for GC has not been examined yet.
@@ -220,6 +223,7 @@ impl StripeLog {
             erasing: 0,
             erases_before: BTreeMap::new(),
             gives_all: false,
+            vain_cleanings: 0,
             refused: Bits::default(),
             wants_room: false,
             before: false,

@@ -5,7 +5,8 @@
 //! first superblock on whose next erase is its last, GC therefore keeps a second free one. It starts a superblock
 //! earlier, copies into the rest of its last destination, and the host gets such a rest only while two are free.
 //!
-//! When a write finds no slot and GC can gain none, the host gets the superblocks kept for GC. When these are used
+//! When a write finds no slot and GC can gain none, or has cleaned as often as there are superblocks without gaining one
+//! because members have lost too much capacity, the host gets the superblocks kept for GC. When these are used
 //! up, the write is refused, which is the drive's end. So is a write for which a power loss has left no room: torn
 //! superpages and pages copied twice may fill a log of few superblocks.
 
@@ -42,7 +43,8 @@ impl StripeLog {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> PlanVerdict {
-        let may_end = self.restarted || self.superblocks.are_worn();
+        let worn = self.superblocks.are_worn();
+        let may_end = self.restarted || worn || self.gives_all || self.is_hopeless();
         if !may_end || self.can_make_room() {
             return PlanVerdict::Wait;
         }
@@ -50,7 +52,7 @@ impl StripeLog {
             self.gives_all = true;
             return self.write(command, view, plan);
         }
-        if self.superblocks.retired() == 0 && !self.restarted {
+        if worn && self.superblocks.retired() == 0 && !self.restarted && !self.is_hopeless() {
             return PlanVerdict::Wait;
         }
         self.release(command.start.low());
@@ -76,7 +78,13 @@ impl StripeLog {
     pub(super) fn can_make_room(&self) -> bool {
         let is_at_work =
             self.cleaning.is_some() || self.moving || self.erasing > 0 || !self.stripe_rebuilds.is_empty();
-        is_at_work || self.is_stuck() || self.guard.is_waiting() || self.other_victim().is_some()
+        let may_clean = || !self.is_hopeless() && self.other_victim().is_some();
+        is_at_work || self.is_stuck() || self.guard.is_waiting() || may_clean()
+    }
+
+    /// Whether cleaning gains nothing for the write that waits: the places of what it frees are bad again.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.vain_cleanings > self.superblocks.count()
     }
 
     /// After a power cut, the counts that members keep of their blocks are used.

@@ -40,6 +40,7 @@ impl StripeLog {
         if !self.has_slot() {
             return self.wait_or_refuse(command, view, plan);
         }
+        self.vain_cleanings = 0;
         self.heat_up(page);
         self.set_refused(page, false);
         let had = self.ageing.is_some() && self.places.find(page).is_some();
@@ -104,6 +105,7 @@ impl StripeLog {
 
     pub(super) fn forget(&mut self, command: &Command) {
         self.before = command.flags.has(Flags::BEFORE);
+        self.vain_cleanings = 0;
         for page in command.low_pages() {
             if self.ageing.is_some() && self.places.find(page).is_some() {
                 self.owe_slot();
