@@ -702,6 +702,50 @@ def test_pages_are_created_in_an_array_of_arrays_without_a_look_at_all_of_them(c
     assert integrity["wrong_reads"] == 0
 
 
+def test_a_block_is_erased_with_others_only_after_the_programs_that_supersede_its_pages(case: Case) -> None:
+    # The second block of a multi-plane erase did not wait for a program in another die, which a power loss then tore.
+    drive = (
+        "flash.channels = 2\nflash.chips_per_channel = 2\nflash.blocks_per_plane = 24\nflash.pages_per_block = 4\n"
+        'flash.page_kib = 2\nflash.pages_per_program = 2\nflash.commands.multi_plane = "match"\n'
+        "ftl.over_provisioning = 0.8\n"
+    )
+    workload = "synth:random,requests=300,write=0.8,size=16KiB,depth=4"
+    cuts = ["--fail", "power@50%", "--fail", "power@80%"]
+    summary = case(drive, workload, "--existing", "all", "--seed", "6", *cuts)
+    assert summary["integrity"]["lost_pages"] == 0
+
+
+def test_a_rebuild_that_loses_as_much_as_it_restores_ends_with_the_run(case: Case) -> None:
+    # The disk has every page, so the rebuild gave the SSD back what its flash loses at once: forever.
+    table = Path(__file__).parents[1] / "api" / "rber" / "high.csv"
+    (case.folder / "disk.toml").write_text("disk.capacity_gb = 0.01\n")
+    member = (
+        "flash.channels = 1\nflash.chips_per_channel = 1\nflash.planes_per_die = 1\nflash.blocks_per_plane = 12\n"
+        "flash.pages_per_block = 16\nflash.page_kib = 2\nflash.pages_per_program = 4\nftl.over_provisioning = 0.5\n"
+        f'errors.model = "table"\nerrors.file = "{table}"\nerrors.scale = 3\nerrors.retry.steps = 0\n'
+    )
+    array = 'members = ["./member.toml", "./disk.toml"]\nredundancy.scheme = "mirror"\n'
+    summary = case(array, "synth:random,requests=300,write=0.7,size=8KiB,rate=5000", member=member)
+    assert any("the rebuild was given up" in warning for warning in summary["warnings"])
+
+
+def test_a_log_that_cleans_in_vain_ends(case: Case) -> None:
+    # A chip of a member is gone. Each superblock that was cleaned got two pages into places that this member refuses.
+    member = (
+        "flash.channels = 2\nflash.chips_per_channel = 1\nflash.planes_per_die = 4\nflash.blocks_per_plane = 24\n"
+        'flash.pages_per_block = 4\nflash.page_kib = 2\nftl.over_provisioning = 0.5\nftl.allocation = "CW"\n'
+        "buffer.dram_mib = 0.125\n"
+    )
+    array = (
+        'members = ["4 * ./member.toml"]\nredundancy.scheme = "ds"\nredundancy.extent_kib = 4\n'
+        "redundancy.stripe_data = 3\n"
+    )
+    workload = "synth:random,requests=600,write=0.8,size=8KiB,rate=2000"
+    fails = ["--existing", "all", "--fail", "member:0/chip:0.0@50req"]
+    summary = case(array, workload, *fails, member=member)
+    assert summary["integrity"]["lost_pages"] == 0
+
+
 @pytest.mark.parametrize(
     ("drive", "member", "words", "option"),
     [
