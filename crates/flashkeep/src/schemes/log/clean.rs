@@ -222,7 +222,6 @@ impl StripeLog {
             return false;
         }
         let Some(collection) = self.victim().map(Collection::of) else { return false };
-        self.vain_cleanings += u32::from(self.is_starved());
         let (victim, cause) = (collection.victim, collection.cause());
         self.superblocks.take_turn(victim);
         if let Some(cold) = collection.follower() {
@@ -237,6 +236,7 @@ impl StripeLog {
             }
             return may;
         }
+        self.vain_cleanings += u32::from(self.is_starved());
         // GC continues with the superblock that it has begun, if that is kept for it.
         let rests = usize::from(self.streams.separate || self.is_near_the_end());
         self.begin_cleaning(&Begin { rests, superblocks: 1, is_soft, ..Begin::of(collection) });
