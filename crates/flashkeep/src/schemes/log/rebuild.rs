@@ -36,7 +36,9 @@ impl StripeLog {
 
     pub(super) fn change(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.health.trouble(self.superblocks.count());
-        self.vain_cleanings = 0;
+        if change.page().is_none() {
+            self.vain_cleanings = 0;
+        }
         if let Some(page) = change.page().filter(|page| self.is_journal(page.low())) {
             if !matches!(change, Change::Refused(_)) {
                 self.lose_record(member.0, page.low());
