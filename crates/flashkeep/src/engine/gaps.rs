@@ -63,7 +63,8 @@ impl Gaps {
     /// The number of missing pages, from any fixed number on: of a node that lacks all pages but some, those are
     /// subtracted.
     pub(super) fn level(&self) -> i64 {
-        let level = |gap: &Gap| if gap.all_but { -(gap.pages.count() as i64) } else { gap.pages.count() as i64 };
+        let level =
+            |gap: &Gap| if gap.all_but { -(gap.pages.count() as i64) } else { gap.pages.count() as i64 };
         self.nodes.iter().flatten().map(level).sum()
     }
 

@@ -209,9 +209,9 @@ impl<C: Contents> DriveBackends<C> {
         to
     }
 
-    /// Whether a victim whose pages have moved cannot be erased yet: a read waits for it, or a program that supersedes
+    /// Whether a victim whose pages have moved must not be erased yet: a read waits for it, or a program that supersedes
     /// one of its pages is not over.
-    pub(in crate::drive) fn must_wait(
+    pub(in crate::drive) fn must_stay(
         &self,
         now: SimTime,
         unit: UnitId,
@@ -232,7 +232,7 @@ impl<C: Contents> DriveBackends<C> {
         victim: u32,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        if self.must_wait(now, unit, plane, victim, controller) {
+        if self.must_stay(now, unit, plane, victim, controller) {
             return None;
         }
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;

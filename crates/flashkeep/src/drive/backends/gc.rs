@@ -698,7 +698,7 @@ impl<C: Contents> DriveBackends<C> {
         let leaves_behind =
             self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
-        if waits || self.must_wait(now, unit, plane, victim, controller) {
+        if waits || self.must_stay(now, unit, plane, victim, controller) {
             return None;
         }
         let cause = self.gc.moves_because(plane, &self.ftl);

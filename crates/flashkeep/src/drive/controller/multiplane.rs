@@ -269,7 +269,7 @@ impl<C: Contents> Controller<C> {
                 && self.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)
-                && !backends.must_wait(now, unit, plane, victim, self)
+                && !backends.must_stay(now, unit, plane, victim, self)
             {
                 ready.push((plane, victim));
             }
