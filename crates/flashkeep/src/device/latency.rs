@@ -69,7 +69,7 @@ impl Part {
 }
 
 /// A span divided into parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Breakdown {
     ns: [u64; PARTS],
 }
@@ -153,7 +153,7 @@ impl Breakdown {
 
 /// The parts of an operation in flash that waited for no other work than the host's and for GC: nearly all of them, in a
 /// third of the memory of a [`Breakdown`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlashTimes {
     /// Waiting for the die.
     pub die: Span,

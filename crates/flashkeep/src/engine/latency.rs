@@ -1,6 +1,6 @@
 //! Where the time of requests goes. Each counter has the breakdown of the completion that came last, from the owner's
-//! beginning until then; what a plan submits next continues from there. Among completions at the same instant the first
-//! one counts.
+//! beginning until then; what a plan submits next continues from there. Among completions at the same instant the one that
+//! has waited longest counts, by the parts in their order: it does not depend on the order in which they are handled.
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::contents::Contents;
@@ -148,13 +148,16 @@ impl Latencies {
     ) {
         let Some(this) = self.of(done.token.owner) else { return };
         if running.is_none() {
-            if done.acknowledged <= this.acknowledged || done.part == CompletionPart::Durable {
+            if done.acknowledged < this.acknowledged || done.part == CompletionPart::Durable {
                 return;
             }
             if let TimeSpent::Flash(flash) = done.spent
                 && !this.submits_later
+                && (done.acknowledged > this.acknowledged || this.in_flash)
             {
-                (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
+                if done.acknowledged > this.acknowledged || flash > this.flash {
+                    (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
+                }
                 return;
             }
         }
@@ -289,6 +292,13 @@ impl CounterLatency {
         self.others().parts = parts;
     }
 
+    /// The same of a completion that may not be the last one.
+    fn note_acknowledged(&mut self, until: Until) {
+        if until.0 > self.acknowledged || until.0 == self.acknowledged && until > self.last() {
+            self.acknowledge(until);
+        }
+    }
+
     /// The last submission until `at`.
     fn before(&self, at: SimTime) -> Until {
         let last = self.submitted().iter().rev().find(|(when, _)| *when <= at);
@@ -419,7 +429,7 @@ impl CounterLatency {
             return self.note_step(running, done, parts.as_deref());
         }
         let until = self.until(done.acknowledged, parts.as_deref(), Part::Cache);
-        self.acknowledge((done.acknowledged, until));
+        self.note_acknowledged((done.acknowledged, until));
     }
 
     /// The same for a step of a plan. Steps that are not work for the host count as what they are.
@@ -440,28 +450,28 @@ impl CounterLatency {
             _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
         };
         if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
-            if end > self.acknowledged {
-                self.acknowledge((end, until));
-            }
+            self.note_acknowledged((end, until));
             if running.tell == Tell::First && step.is_some() {
                 self.note_first(running, at, done, (end, until));
             }
         }
-        if done.part == CompletionPart::Acknowledged || done.durable <= self.others().durable.0 {
+        if done.part == CompletionPart::Acknowledged || done.durable < self.others().durable.0 {
             return;
         }
-        let mut durable = until;
+        let mut durable = (done.durable, until);
         let disk = parts.is_some_and(|parts| parts.get(Part::Disk) > Span::ZERO);
         let rest = whole.unwrap_or(if disk { Part::Disk } else { Part::Array });
-        durable.add(rest, done.durable.since(end));
-        self.others().durable = (done.durable, durable);
+        durable.1.add(rest, done.durable.since(end));
+        let last = &mut self.others().durable;
+        *last = durable.max(*last);
     }
 
     fn note_first(&mut self, running: &RunningPlan, at: usize, done: &Done<impl Contents>, until: Until) {
         let progress = &running.progress[at];
         let is_whole = progress.left == done.pages && !progress.void;
         let first = &mut self.others().first;
-        if is_whole && first.is_none_or(|(first, _)| until.0 < first) {
+        let is_first = |one: Until| until.0 < one.0 || until.0 == one.0 && until.1 > one.1;
+        if is_whole && first.is_none_or(is_first) {
             *first = Some(until);
         }
     }
