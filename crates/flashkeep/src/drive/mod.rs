@@ -137,22 +137,18 @@ impl<C: Contents> Drive<C> {
 
     /// The seed of the drive's errors.
     pub fn seed_errors(&mut self, seed: u64) {
-        if let Some(errors) = &mut self.controller.errors {
-            errors.seed(seed);
-        }
+        self.controller.errors.seed(seed);
     }
 
     /// What error correction had to do; none without an error model.
     #[must_use]
     pub fn error_counts(&self) -> Option<ErrorCounts> {
-        self.controller.errors.as_ref().map(|errors| errors.counts())
+        self.controller.errors.counts()
     }
 
     /// Resets the counts of read errors.
     pub fn reset_error_counts(&mut self) {
-        if let Some(errors) = &mut self.controller.errors {
-            errors.reset_counts();
-        }
+        self.controller.errors.reset_counts();
     }
 
     /// Whether it has failed.
@@ -183,7 +179,8 @@ impl<C: Contents> Drive<C> {
 
     /// Measures where the time of commands goes, from now on.
     pub fn break_down(&mut self) {
-        self.controller.break_down()
+        let Controller { probe, dies, .. } = &mut self.controller;
+        probe.start(dies.unit_count(), dies.channel_count());
     }
 
     /// From now on reports are kept until they are taken ([`Drive::take_told`]).
@@ -413,7 +410,7 @@ impl<C: Contents> Drive<C> {
     /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
     #[must_use]
     pub fn erases_before(&self) -> &BlockErases {
-        self.controller.accounts.erases_before()
+        self.backends.health.all_erases_before()
     }
 
     /// Busy times of arrays and pins; none if they are not recorded.

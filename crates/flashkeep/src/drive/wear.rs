@@ -94,6 +94,6 @@ impl<C: Contents> Drive<C> {
     /// Erases of every block in this run, since its plane was renewed if ever.
     #[must_use]
     pub fn erases(&self) -> BlockErases {
-        self.backends.ftl.all_erases().since(self.controller.accounts.erases_before())
+        self.backends.ftl.all_erases().since(self.erases_before())
     }
 }

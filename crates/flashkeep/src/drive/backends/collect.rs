@@ -42,7 +42,7 @@ impl<C: Contents> Translation<C> {
         controller: &Controller<C>,
     ) -> bool {
         let block = self.blocks.geometry().block_index(plane, victim);
-        controller.is_any_read(unit, |op| {
+        controller.dies.is_any_read(unit, &controller.queues, |op| {
             self.blocks.geometry().block_index_of(op.ppn) == block
                 && !self.is_current(plane, self.blocks.owner(op.ppn), op.ppn, controller)
         })
@@ -201,10 +201,12 @@ impl<C: Contents> DriveBackends<C> {
         if !self.ftl.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
-        let unit = controller.unit_of_page(from);
-        if !controller.dies.is_spread() || controller.unit_of_page(to) == unit {
-            controller.redirect_reads(unit, |ppn| (ppn == from).then_some(to));
-            controller.move_doomed(from, to);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, from);
+        if !controller.dies.is_spread()
+            || controller.dies.unit_of_page(&controller.flash.geometry, to) == unit
+        {
+            controller.dies.redirect_reads(unit, &mut controller.queues, |ppn| (ppn == from).then_some(to));
+            controller.errors.move_doomed(from, to);
         }
         to
     }
@@ -293,7 +295,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.blocks.let_go(plane);
         }
         self.ftl.blocks.erase(plane, victim);
-        controller.note_erased(plane, victim);
+        controller.errors.note_erased(plane, victim);
         self.maintenance.forget_refresh(plane, victim);
         let ftl = self.ftl.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;

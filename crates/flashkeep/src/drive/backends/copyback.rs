@@ -43,6 +43,19 @@ impl<C: Contents> Translation<C> {
         let places = self.blocks.geometry().word_line;
         next.filter(|_| places == 1 || self.blocks.places_left(stream, plane) == places)
     }
+
+    /// Whether a word line moves to a page of the same parity.
+    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc) -> bool {
+        let to = self.next_of_move(plane, lpn, gc);
+        let number = |ppn| self.blocks.geometry().flash_page_of(ppn);
+        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
+    }
+
+    /// Whether a page moves within its plane of the flash.
+    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc, pools: Pools) -> bool {
+        let to = self.next_of_move(plane, lpn, gc);
+        to.is_some_and(|to| pools.share_a_plane(self.blocks.geometry(), from, to))
+    }
 }
 
 impl Gc {
@@ -70,13 +83,15 @@ impl<C: Contents> DriveBackends<C> {
         match self.gc.copyback {
             Copyback::Off => false,
             Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
-            Copyback::On => controller.stays(plane, lpn, from, self),
+            Copyback::On => self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools),
             Copyback::Parity => {
-                controller.parity_fits(plane, lpn, from, self) && controller.stays(plane, lpn, from, self)
+                self.ftl.parity_fits(plane, lpn, from, &self.gc)
+                    && self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools)
             }
             // A page that goes to another plane crosses the pins, whichever parity it has.
             Copyback::ParitySkip => {
-                controller.stays_in_plane(plane, lpn, from, self)
+                (self.flash.pools == Pools::PLANES
+                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools))
                     && self.make_parity_fit(plane, lpn, from, controller)
             }
         }
@@ -117,17 +132,32 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let mut fits = controller.parity_fits(plane, lpn, from, self);
+        let mut fits = self.ftl.parity_fits(plane, lpn, from, &self.gc);
         while !fits && !self.health.checks_pages() && self.gc.may_leave_out(plane, &self.ftl) {
             let Some(stream) = self.ftl.stream_of_move(plane, lpn, &self.gc) else { break };
-            controller.leave_out_word_line(plane, stream, self);
-            fits = controller.parity_fits(plane, lpn, from, self)
-                && controller.stays_in_plane(plane, lpn, from, self);
+            self.leave_out_word_line(plane, stream, controller);
+            fits = self.ftl.parity_fits(plane, lpn, from, &self.gc)
+                && (self.flash.pools == Pools::PLANES
+                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools));
         }
         // What crosses the pins into a word line of its own is counted there.
         if fits || !self.packing.active {
             self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
         }
         fits
+    }
+
+    /// The rest of the word line that a stream programs next stays empty.
+    fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8, controller: &mut Controller<C>) {
+        let counts = self.immediate.counting;
+        for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
+            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
+            self.power.note_oob(left_out, 0, 0);
+            self.gc.note_spent(plane);
+            controller.accounts.counters_mut().wasted_pages += u64::from(counts);
+        }
+        if counts && self.ftl.closes(self.ftl.ftl_of(plane), Some(stream), plane, controller) {
+            self.gc.note_summary(plane);
+        }
     }
 }

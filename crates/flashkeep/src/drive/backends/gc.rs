@@ -279,9 +279,12 @@ impl<C: Contents> Translation<C> {
         let block = geometry.block_index(plane, victim);
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
         let elsewhere = self.blocks.programmed_page(plane, victim);
-        let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
+        let elsewhere =
+            elsewhere.filter(|&ppn| controller.dies.unit_of_page(&controller.flash.geometry, ppn) == unit);
         if let Some(elsewhere) = elsewhere {
-            controller.redirect_reads(unit, |ppn| is_owed(ppn).then_some(elsewhere));
+            controller
+                .dies
+                .redirect_reads(unit, &mut controller.queues, |ppn| is_owed(ppn).then_some(elsewhere));
             // A read that is being sensed may have to be repeated.
             let mut at = controller.dies[unit].current;
             while at.is_some() {
@@ -293,7 +296,7 @@ impl<C: Contents> Translation<C> {
             }
             return;
         }
-        for op in controller.take_reads(unit, |op| is_owed(op.ppn)) {
+        for op in controller.dies.take_reads(unit, &mut controller.queues, |op| is_owed(op.ppn)) {
             let (token, contents) = (controller.queues[op].token, controller.queues.take_carried(op));
             controller.accounts.counters_mut().reads_from_memory += 1;
             controller.answer(token, 1, controller.now, Span::ZERO, contents);
@@ -420,7 +423,7 @@ impl<C: Contents> DriveBackends<C> {
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
             let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed, controller);
-            controller.note_copied(now, from, page.target.to, self);
+            controller.errors.note_copied(now, from, page.target.to, self);
             page.target.along = from != first && self.flash.geometry.share_a_page(from, Ppn(from.0 - 1));
             pages.push(page);
         }
@@ -453,7 +456,7 @@ impl<C: Contents> DriveBackends<C> {
                     pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from, controller);
                 let page = self.move_one(plane, lpn, from, pace, controller);
                 if is_copied {
-                    controller.note_copied(now, from, page.target.to, self);
+                    controller.errors.note_copied(now, from, page.target.to, self);
                 }
                 pages.push(page);
             }
@@ -481,7 +484,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.is_some();
+        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.may_occur();
         matters && !self.packing.active && self.copies_back(plane, lpn, from, controller)
     }
 
@@ -560,7 +563,11 @@ impl<C: Contents> DriveBackends<C> {
                 self.gc.start_anew(plane);
                 return None;
             }
-            let Some(unit) = controller.unit_of_step(plane, victim, idle, whole, self) else {
+            let unit = match controller.dies.is_spread() {
+                true => self.gc.unit_in_pool(plane, victim, idle, whole, &self.ftl, controller),
+                false => Some(controller.dies.unit_of(plane)),
+            };
+            let Some(unit) = unit else {
                 return Some(None);
             };
             if whole {
@@ -594,7 +601,11 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 GcStep::Move(manner, pages) => {
                     let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
-                    controller.guard_moved(unit, plane, victim, end, self);
+                    if controller.dies.is_spread() {
+                        // The erase does not wait for the program by itself.
+                        let block = self.flash.geometry.block_index(plane, victim);
+                        self.power.guard_moved(unit, block, end, controller);
+                    }
                     controller.scratch.put_back(pages);
                 }
                 GcStep::Again => continue,
@@ -617,7 +628,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> ReadAttempts {
-        if controller.errors.is_none() {
+        if !controller.errors.may_occur() {
             return ReadAttempts::default();
         }
         let hand = &self.gc.hands[plane.0 as usize];
@@ -636,7 +647,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> Span {
-        if controller.errors.is_none() {
+        if !controller.errors.may_occur() {
             return Span::ZERO;
         }
         let course = self.draw_for_hand(now, plane, first, pages, controller);
@@ -696,8 +707,13 @@ impl<C: Contents> DriveBackends<C> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
         let leaves_behind =
-            self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
-        let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
+            self.health.checks_pages() || controller.errors.may_occur() || controller.dies.is_spread();
+        let geometry = &self.flash.geometry;
+        let block = geometry.block_index(plane, victim);
+        let waits = leaves_behind
+            && controller
+                .dies
+                .is_any_read(unit, &controller.queues, |op| geometry.block_index_of(op.ppn) == block);
         if waits
             || self.ftl.is_owed(unit, plane, victim, controller)
             || self.power.is_guarded(now, unit, plane, victim, controller)
@@ -721,7 +737,7 @@ impl<C: Contents> DriveBackends<C> {
                     OpKind::Read
                 }
                 GcStep::Move(manner, pages) => {
-                    let taker = controller.unit_of_page(pages[0].target.to);
+                    let taker = controller.dies.unit_of_page(&controller.flash.geometry, pages[0].target.to);
                     if taker != unit && !others.contains(&taker) {
                         others.push(taker);
                     }
@@ -732,7 +748,8 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Again => continue,
                 GcStep::Erase => break,
             };
-            controller.tell_part(now, now + held, unit, kind, cause);
+            let channel = controller.dies.channel_of(unit);
+            controller.accounts.tell_part(now, now + held, unit, channel, kind, cause);
         }
         self.erase_held(now, unit, plane, victim, held, controller);
         self.hold_others(now, &others, now + held, cause, controller);

@@ -44,7 +44,9 @@ impl<C: Contents> Translation<C> {
         controller: &Controller<C>,
     ) -> Span {
         match self.entry(usize::from(backend.0), page.low()) {
-            Some(MapEntry::At(ppn)) => controller.wait_for(now, controller.unit_of_page(ppn)),
+            Some(MapEntry::At(ppn)) => {
+                controller.wait_for(now, controller.dies.unit_of_page(&controller.flash.geometry, ppn))
+            }
             _ => Span::ZERO,
         }
     }
@@ -77,11 +79,16 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
-        controller.log_operation(operation, self);
+        controller.accounts.log_operation(operation, &self.ftl);
         self.power.note_flight(controller.now, begun, operation);
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {
-            controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
+            controller.tell_granted(
+                operation.start,
+                controller.dies.unit_of_page(&controller.flash.geometry, ppn),
+                kind,
+                cause,
+            );
         }
     }
 
@@ -135,7 +142,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         match entry {
             MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), &self.ftl)),
+            MapEntry::Pending(op) => Some(controller.queues.carried_page(at, op, page.low(), &self.ftl)),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }

@@ -98,10 +98,10 @@ impl Maintenance {
     pub(in crate::drive) fn begin_scrubbing<C: Contents>(&mut self, controller: &mut Controller<C>) {
         let geometry = &controller.flash.geometry;
         *self = Maintenance::of(geometry);
-        let Some(errors) = &controller.errors else { return };
+        let Some(model) = controller.errors.model() else { return };
         let pages =
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        self.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.every = model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
         self.scrub_from(SimTime::ZERO, controller);
     }
 }
@@ -128,7 +128,7 @@ impl<C: Contents> DriveBackends<C> {
         let command = Command { flags: Flags::BACKGROUND, ..command };
         let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
         let contents = self.ftl.blocks.contents(ppn);
-        let unit = controller.unit_of_page(ppn);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
         controller.queue_read(now, ftl, command, token, unit, ppn, contents, self);
     }
 
@@ -138,13 +138,17 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = self.flash.geometry.clone();
         let most = u64::from(4 * geometry.pages);
         for passed in 1..=most {
-            let ppn = controller.page_after(self.maintenance.read);
+            let ppn = self.flash.geometry.page_after(self.maintenance.read);
             self.maintenance.read = ppn;
             let plane = geometry.plane_of(ppn);
             if !self.ftl.blocks.is_dead(plane)
                 && self.ftl.blocks.is_programmed(ppn)
                 && self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
-                && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
+                && !controller.is_being_programmed(
+                    controller.now,
+                    controller.dies.unit_of_page(&controller.flash.geometry, ppn),
+                    ppn,
+                )
                 && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             {
                 return (passed, Some((plane, ppn)));

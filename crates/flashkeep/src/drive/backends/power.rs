@@ -188,7 +188,23 @@ impl Power {
         if let Some(flight) = data.flights.iter().find(|flight| flight.ppn == newer) {
             data.guard[block] = data.guard[block].max(flight.end);
         }
-        controller.guard_while_programmed(newer, block);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, newer);
+        controller.open.guard_while_programmed(unit, newer, block);
+    }
+
+    /// In a pool of several units: a block is not erased before the operation that has moved pages of it, which was
+    /// granted last in a unit and ends at `end`, as far as is known.
+    pub(super) fn guard_moved<C: Contents>(
+        &mut self,
+        unit: UnitId,
+        block: usize,
+        end: SimTime,
+        controller: &mut Controller<C>,
+    ) {
+        self.guard(Some(block), end);
+        if self.is_kept() {
+            controller.open.guard(unit, block);
+        }
     }
 
     /// Whether a block must not be erased yet; the unit is woken when it may be.

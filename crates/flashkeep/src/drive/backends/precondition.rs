@@ -137,7 +137,7 @@ impl<C: Contents> DriveBackends<C> {
             self.note_placement(plane, lpn, cached, controller);
         }
         if !self.immediate.counting {
-            controller.note_old_data(ppn);
+            controller.errors.note_old_data(ppn);
         }
         let stream = if cached { SLC_STREAM } else { stream };
         self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);

@@ -138,16 +138,14 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
         if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
-            *controller.erases_before_of(plane, block) += 1;
+            *self.health.erases_before_of(&self.flash.geometry, plane, block) += 1;
         }
     }
 
     pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
-        controller.accounts.set_erases_before(self.ftl.all_erases());
+        self.health.erases_before = self.ftl.all_erases();
         self.slc.begin();
-        if let Some(errors) = &mut controller.errors {
-            errors.begin();
-        }
+        controller.errors.begin();
         self.maintenance.begin_scrubbing(controller);
         self.look_at_caches(SimTime::ZERO, controller);
     }

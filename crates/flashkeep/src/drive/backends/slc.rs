@@ -186,7 +186,9 @@ impl<C: Contents> Translation<C> {
         let same = match choice {
             PlaneChoice::InTurn => None,
             PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
-            PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
+            PlaneChoice::MostFree | PlaneChoice::Same => {
+                op.dealt.or_else(|| self.only_plane_for(self.replaced_by(head, controller)))
+            }
         };
         let fits = |plane: PlaneId| {
             self.is_cached_in(plane, lpn)
@@ -319,7 +321,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.accounts.counters_mut().slc.died += dead;
         controller.accounts.counters_mut().slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
-        controller.note_erased(plane, block);
+        controller.errors.note_erased(plane, block);
         self.gc.start_anew(plane);
         if self.is_used_up(plane, block, controller) {
             self.expire(end, plane, block, controller);
@@ -333,7 +335,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &Controller<C>,
     ) -> bool {
-        if controller.errors.is_some() && controller.is_given_up_block(plane, block) {
+        if controller.errors.is_given_up_block(plane, block) {
             return true;
         }
         let erases = self.ftl.blocks.erases_of(plane, block);
@@ -359,7 +361,7 @@ impl<C: Contents> DriveBackends<C> {
         idle: u64,
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let mut planes = controller.planes_at_home(home);
+        let mut planes = controller.dies.planes_at_home(home, &self.flash.geometry);
         let folds = |plane| self.slc.folds_in_idle_time(plane, &self.gc, &self.ftl);
         planes.retain(|&plane| !self.ftl.blocks.is_dead(plane) && folds(plane));
         if planes.is_empty() {

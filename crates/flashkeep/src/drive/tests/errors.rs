@@ -157,10 +157,10 @@ fn an_erase_ends_the_errors_of_a_block_unless_it_is_taken_back() {
         rig.drive.reset_error_counts();
         for block in 0..16 {
             if erased {
-                rig.drive.controller.note_erased(PlaneId(0), block);
+                rig.drive.controller.errors.note_erased(PlaneId(0), block);
             }
             if taken_back {
-                rig.drive.controller.note_erase_taken_back(PlaneId(0), block);
+                rig.drive.controller.errors.note_erase_taken_back(PlaneId(0), block);
             }
         }
         read_once(&mut rig);
