@@ -73,7 +73,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     #[inline(always)]
     fn prefetch(&self, backend: BackendId, page: Page) {
-        Drive::prefetch(self, backend, page);
+        self.backends.ftl.prefetch(backend, page);
     }
 
     fn note_refusal(&mut self, now: SimTime, _: BackendId) {
