@@ -48,9 +48,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Invalidates a page and unmaps it.
     #[inline]
     pub(in crate::drive) fn forget(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
-        if self.power.is_kept() {
-            self.power.forget_hidden(ftl, lpn);
-        }
+        self.power.forget_hidden(ftl, lpn);
         self.give_up(ftl, lpn, controller);
         self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
         if self.health.damaged {

@@ -127,7 +127,7 @@ impl Gc {
 impl<C: Contents> DriveBackends<C> {
     /// A plane is below its threshold: queues it for collection, once.
     pub(in crate::drive) fn ask_for_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        if !self.may_collect(controller.now, plane) {
+        if !self.gc.may_collect(controller.now, plane, &self.ftl, &self.maintenance, &self.flash) {
             return;
         }
         let this = &mut self.gc.collections[plane.0 as usize];
@@ -195,7 +195,11 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
         if self.gc.folds(plane, &self.ftl) {
-            self.note_fold(plane, from, controller);
+            self.ftl.blocks.note_folded(from);
+            controller.accounts.counters_mut().slc.folded += 1;
+            if self.gc.is_low_for_idle(plane, &self.ftl) {
+                self.look_at(plane, controller);
+            }
         }
         self.power.note_move(from, to);
         if !self.ftl.move_older(ftl, lpn, from, to, controller) {

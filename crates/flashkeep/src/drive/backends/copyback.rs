@@ -10,7 +10,7 @@
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
@@ -55,6 +55,27 @@ impl<C: Contents> Translation<C> {
     fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc, pools: Pools) -> bool {
         let to = self.next_of_move(plane, lpn, gc);
         to.is_some_and(|to| pools.share_a_plane(self.blocks.geometry(), from, to))
+    }
+
+    /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
+    #[inline(never)]
+    fn is_full_word_line(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        first: Ppn,
+        gc: &Gc,
+        health: &DriveHealth,
+        controller: &Controller<C>,
+    ) -> bool {
+        let (geometry, stream) = (self.blocks.geometry(), self.stream_of_move(plane, lpn, gc));
+        geometry.page_of(first).is_multiple_of(geometry.word_line)
+            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
+                let lpn = self.blocks.owner(ppn);
+                self.is_current(plane, lpn, ppn, controller)
+                    && self.stream_of_move(plane, lpn, gc) == stream
+                    && !(health.checks_pages() && self.blocks.is_unreadable(ppn))
+            })
     }
 }
 
@@ -107,19 +128,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> bool {
         !self.packing.active
-            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first, controller))
-    }
-
-    #[inline(never)]
-    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
-        let (geometry, stream) = (&self.flash.geometry, self.ftl.stream_of_move(plane, lpn, &self.gc));
-        geometry.page_of(first).is_multiple_of(geometry.word_line)
-            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
-                let lpn = self.ftl.blocks.owner(ppn);
-                self.ftl.is_current(plane, lpn, ppn, controller)
-                    && self.ftl.stream_of_move(plane, lpn, &self.gc) == stream
-                    && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
-            })
+            || (self.gc.copyback != Copyback::Off
+                && self.ftl.is_full_word_line(plane, lpn, first, &self.gc, &self.health, controller))
     }
 
     /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees

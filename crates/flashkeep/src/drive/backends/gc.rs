@@ -8,7 +8,7 @@
 
 use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
@@ -305,52 +305,72 @@ impl<C: Contents> Translation<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
+    /// Whether a plane's member has its turn for as long as an erase takes.
+    fn is_turn_of(&self, now: SimTime, plane: PlaneId, turns: &GcTurns, flash: &FlashArray) -> bool {
+        let erased = Target::page(flash.geometry.ppn(plane, 0, 0));
+        let erase = flash.timing.cost_of(&flash.geometry, OpKind::Erase, erased).whole();
+        turns.is_on(now.0, erase.0, self.ftl_of(plane) as u64, self.count() as u64)
+    }
+}
+
+impl Gc {
     /// The block of a plane that is being collected, or will be as soon as the unit is idle.
-    pub(in crate::drive) fn victim_in(&self, now: SimTime, plane: PlaneId) -> Option<(PlaneId, u32)> {
-        if !self.may_collect(now, plane) {
+    pub(in crate::drive) fn victim_in<C: Contents>(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        maintenance: &Maintenance,
+        flash: &FlashArray,
+    ) -> Option<(PlaneId, u32)> {
+        if !self.may_collect(now, plane, ftl, maintenance, flash) {
             return None;
         }
-        let under_way = self.gc.collections[plane.0 as usize].victim();
-        let next = || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
+        let under_way = self.collections[plane.0 as usize].victim();
+        let next = || self.chooser.proposed(&ftl.blocks.of_plane(plane));
         Some(plane).zip(under_way.or_else(next))
     }
 
     /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. A page that was read is
     /// programmed first, and nothing but the collection for room waits.
-    pub(super) fn may_collect(&self, now: SimTime, plane: PlaneId) -> bool {
-        let Some(turns) = &self.gc.turns else { return true };
-        let under_way = self.gc.collections[plane.0 as usize].under_way;
-        turns.is_urgent(self.ftl.blocks.plane(plane).free_pages)
-            || !self.gc.is_hand_empty(plane)
+    pub(super) fn may_collect<C: Contents>(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        maintenance: &Maintenance,
+        flash: &FlashArray,
+    ) -> bool {
+        let Some(turns) = &self.turns else { return true };
+        let under_way = self.collections[plane.0 as usize].under_way;
+        turns.is_urgent(ftl.blocks.plane(plane).free_pages)
+            || !self.is_hand_empty(plane)
             || under_way.is_some_and(|collection| collection.cause() != Cause::Gc)
-            || self.gc.folds(plane, &self.ftl)
-            || self.maintenance.has_refresh(plane, &self.ftl)
-            || self.is_turn_of(now, plane, turns)
-    }
-
-    /// Whether a plane's member has its turn for as long as an erase takes.
-    fn is_turn_of(&self, now: SimTime, plane: PlaneId, turns: &GcTurns) -> bool {
-        let erased = Target::page(self.flash.geometry.ppn(plane, 0, 0));
-        let erase = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, erased).whole();
-        turns.is_on(now.0, erase.0, self.ftl.ftl_of(plane) as u64, self.ftl.count() as u64)
+            || self.folds(plane, ftl)
+            || maintenance.has_refresh(plane, ftl)
+            || ftl.is_turn_of(now, plane, turns, flash)
     }
 
     /// A collection because of this ends, if a unit can do that now.
-    fn note_end(
+    fn note_end<C: Contents>(
         &mut self,
         now: SimTime,
         plane: PlaneId,
         cause: Cause,
         unit: Option<UnitId>,
+        ftl: &Translation<C>,
+        flash: &FlashArray,
     ) -> Option<UnitId> {
-        if let Some(mut turns) = self.gc.turns.filter(|_| unit.is_some() && cause == Cause::Gc) {
-            turns.note_end(self.is_turn_of(now, plane, &turns));
-            self.gc.turns = Some(turns);
+        if let Some(mut turns) = self.turns.filter(|_| unit.is_some() && cause == Cause::Gc) {
+            turns.note_end(ftl.is_turn_of(now, plane, &turns, flash));
+            self.turns = Some(turns);
         }
         unit
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     /// The next step of the collection of a victim; its pages have their places when it is known.
     pub(super) fn gc_step(
         &mut self,
@@ -543,7 +563,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.slc.active {
             self.gc.give_way(plane, whole, &self.ftl);
         }
-        if !self.may_collect(now, plane) {
+        if !self.gc.may_collect(now, plane, &self.ftl, &self.maintenance, &self.flash) {
             self.gc.start_anew(plane);
             return None;
         }
@@ -555,7 +575,7 @@ impl<C: Contents> DriveBackends<C> {
             };
             // Folding has looked for the room that it needs.
             let folds = self.gc.folds(plane, &self.ftl);
-            let lacks_room = self.power.is_kept() && !folds && self.ftl.lacks_room(plane, victim);
+            let lacks_room = !folds && self.power.lacks_room(plane, victim, &self.ftl);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
@@ -573,7 +593,7 @@ impl<C: Contents> DriveBackends<C> {
             if whole {
                 let cause = self.gc.moves_because(plane, &self.ftl);
                 let unit = self.collect_whole(now, unit, plane, victim, controller);
-                return Some(self.note_end(now, plane, cause, unit));
+                return Some(self.gc.note_end(now, plane, cause, unit, &self.ftl, &self.flash));
             }
             match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
@@ -612,7 +632,7 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Erase => {
                     let cause = self.gc.moves_because(plane, &self.ftl);
                     let unit = self.erase_victim(now, channel, unit, plane, victim, controller);
-                    return Some(self.note_end(now, plane, cause, unit));
+                    return Some(self.gc.note_end(now, plane, cause, unit, &self.ftl, &self.flash));
                 }
             }
             return Some(Some(unit));
@@ -752,7 +772,10 @@ impl<C: Contents> DriveBackends<C> {
             controller.accounts.tell_part(now, now + held, unit, channel, kind, cause);
         }
         self.erase_held(now, unit, plane, victim, held, controller);
-        self.hold_others(now, &others, now + held, cause, controller);
+        // Units besides the victim's in which pages were programmed.
+        for other in others {
+            controller.occupy_unit(now, other, now + held, cause, self);
+        }
         Some(unit)
     }
 

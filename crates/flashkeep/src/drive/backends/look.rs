@@ -1,6 +1,6 @@
 //! Read access to the state of the backends.
 
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, DriveHealth, Translation};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
@@ -48,6 +48,22 @@ impl<C: Contents> Translation<C> {
                 controller.wait_for(now, controller.dies.unit_of_page(&controller.flash.geometry, ppn))
             }
             _ => Span::ZERO,
+        }
+    }
+
+    pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn, health: &DriveHealth) {
+        assert_eq!(self.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
+        let plane = self.blocks.geometry().plane_of(ppn);
+        let die_queue = &self.die_queues[self.die_queue_of(plane)];
+        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
+        assert!(
+            !health.is_damaged() || !self.blocks.is_failed(ppn),
+            "page {lpn} lies on flash that has not failed"
+        );
+        if self.physical {
+            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
+        } else {
+            assert!(self.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
     }
 }
@@ -107,26 +123,6 @@ impl<C: Contents> DriveBackends<C> {
             let page = command.start.plus(u32::from(n));
             let one = command.over(page, 1);
             controller.read_page(now, ftl, one, token.plus(u32::from(n)), self);
-        }
-    }
-
-    pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
-        assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
-        let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of(plane)];
-        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
-        assert!(
-            !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
-            "page {lpn} lies on flash that has not failed"
-        );
-        if self.ftl.physical {
-            assert_eq!(
-                self.ftl.physical_place(backend, Page::of(lpn)),
-                ppn,
-                "raw page {lpn} is where it says"
-            );
-        } else {
-            assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
     }
 

@@ -213,9 +213,17 @@ impl<C: Contents> DriveBackends<C> {
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
                 OpKind::Erase
-                    if !begun && !self.ftl.physical && self.has_expired(plane, block, controller) =>
+                    if !begun
+                        && !self.ftl.physical
+                        && self.is_used_up(plane, block, controller)
+                        && self.ftl.blocks.is_failed_block(plane, block)
+                        && !self.ftl.blocks.is_dead(plane) =>
                 {
-                    self.take_back_expiry(plane, block);
+                    // It was granted together with the moves before it.
+                    self.ftl.blocks.reinstate_block(plane, block);
+                    if !self.flash.geometry.is_slc_block(block) {
+                        self.health.life.take_back_expiry();
+                    }
                     self.ftl.take_back_erase(flight.ppn, controller);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}

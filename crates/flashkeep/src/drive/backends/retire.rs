@@ -90,26 +90,6 @@ impl<C: Contents> DriveBackends<C> {
         blocks > 0 && erases >= budgets
     }
 
-    /// Whether a block has reached the erase budget.
-    pub(super) fn has_expired(&self, plane: PlaneId, block: u32, controller: &Controller<C>) -> bool {
-        self.is_used_up(plane, block, controller)
-            && self.ftl.blocks.is_failed_block(plane, block)
-            && !self.ftl.blocks.is_dead(plane)
-    }
-
-    /// The last erase of a block was granted together with the moves before it, and the power was cut before it began.
-    #[cold]
-    pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
-        self.ftl.blocks.reinstate_block(plane, block);
-        if self.flash.geometry.is_slc_block(block) {
-            return;
-        }
-        self.health.life.expired -= 1;
-        if self.health.life.expired == 0 {
-            self.health.life.first_worn_block = None;
-        }
-    }
-
     /// A block may have died while pages were submitted one by one to a backend that did not count them yet: they are
     /// counted now.
     #[cold]

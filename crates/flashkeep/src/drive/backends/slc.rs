@@ -300,15 +300,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// A page has been moved out of the cache.
-    pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn, controller: &mut Controller<C>) {
-        self.ftl.blocks.note_folded(from);
-        controller.accounts.counters_mut().slc.folded += 1;
-        if self.gc.is_low_for_idle(plane, &self.ftl) {
-            self.look_at(plane, controller);
-        }
-    }
-
     /// A block of the cache is erased, which is over at `end`.
     pub(super) fn erase_cached(
         &mut self,
@@ -407,7 +398,9 @@ impl<C: Contents> DriveBackends<C> {
                 && let Some(fold) = self.gc.collections[plane.0 as usize].under_way
             {
                 self.collect_now(plane, fold, controller);
-            } else if self.has_garbage(plane) && self.ftl.blocks.oldest_cached(plane).is_some() {
+            } else if self.gc.garbage_of(plane, &self.ftl, &self.health).is_some()
+                && self.ftl.blocks.oldest_cached(plane).is_some()
+            {
                 self.collect_immediately(plane, controller);
             } else {
                 return false;

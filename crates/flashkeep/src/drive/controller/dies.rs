@@ -650,9 +650,9 @@ impl<C: Contents> Controller<C> {
 
     /// The rest of the collection that a unit is doing or does next: copies of the pages that are still valid, and the erase.
     fn rest_of_collection(&self, now: SimTime, unit: UnitId, backends: &DriveBackends<C>) -> Span {
-        let Some((plane, victim)) =
-            self.dies[unit].collect_head.and_then(|plane| backends.victim_in(now, plane))
-        else {
+        let Some((plane, victim)) = self.dies[unit].collect_head.and_then(|plane| {
+            backends.gc.victim_in(now, plane, &backends.ftl, &backends.maintenance, &self.flash)
+        }) else {
             return Span::ZERO;
         };
         let first = self.flash.geometry.ppn(plane, victim, 0);
