@@ -97,7 +97,7 @@ impl DriveAccounts {
         }
     }
 
-    /// The place of a resource in [`Watch::told`].
+    /// The place of a resource in the list of reported holds, [`Watch`].
     fn place_of(&self, what: Resource) -> usize {
         match what {
             Resource::Unit(unit) => unit.0 as usize,

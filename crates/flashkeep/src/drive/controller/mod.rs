@@ -161,7 +161,7 @@ pub(in crate::drive) struct Scratch {
 #[derive(Clone, Default)]
 pub(in crate::drive) struct DriveAccounts {
     counters: Counters,
-    /// Units, whose places in [`Watch::told`] come before those of channels.
+    /// The number of units, which come before channels in the lists of [`Watch`].
     units: usize,
     /// Busy times, if the drive file gives currents.
     work: Option<Box<OperationTimes>>,

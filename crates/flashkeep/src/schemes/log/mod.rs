@@ -192,7 +192,7 @@ pub struct StripeLog {
     restarted: bool,
 }
 
-/// What is written where, and where the next page goes.
+/// The places of pages and the state of superblocks, and where the next page goes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Stripes {
     places: Places,
