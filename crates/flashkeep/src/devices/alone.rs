@@ -1,11 +1,11 @@
 //! The flash of one drive as the only device of a simulation.
 
-use super::{DeviceStatistics, Members};
+use super::{DeviceAccess, DeviceStatistics};
 use crate::drive::Drive;
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 
-impl<C: Contents> Members<C> for Drive<C> {
+impl<C: Contents> DeviceAccess<C> for Drive<C> {
     fn statistics(&self, _: SimTime) -> Vec<DeviceStatistics> {
         Vec::new()
     }

@@ -2,7 +2,7 @@
 //! one.
 
 use super::{
-    Age, AnyDevice, BlockDevice, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Members, Observe,
+    Age, AnyDevice, BlockDevice, DeviceAccess, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe,
     Recover, Snapshot,
 };
 use crate::drive::{
@@ -174,7 +174,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     }
 }
 
-impl<C: Contents> Members<C> for DeviceSet<C> {
+impl<C: Contents> DeviceAccess<C> for DeviceSet<C> {
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics> {
         let statistics = |device: &AnyDevice<C>| match device {
             AnyDevice::Flash(drive) => DeviceStatistics {

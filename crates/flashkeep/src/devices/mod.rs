@@ -37,7 +37,7 @@ pub struct DeviceStatistics {
 }
 
 /// The devices of a set, one by one.
-pub trait Members<C: Contents> {
+pub trait DeviceAccess<C: Contents> {
     /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
     /// A device of the set, if it is a drive.
@@ -50,11 +50,11 @@ pub trait Members<C: Contents> {
 
 /// All interfaces of the devices below a simulation's tree.
 pub trait Body<C: Contents>:
-    BlockDevice<C> + Inspect<C> + Members<C> + Snapshot + InjectFaults + Recover + Age + Observe
+    BlockDevice<C> + Inspect<C> + DeviceAccess<C> + Snapshot + InjectFaults + Recover + Age + Observe
 {
 }
 
 impl<C: Contents, B> Body<C> for B where
-    B: BlockDevice<C> + Inspect<C> + Members<C> + Snapshot + InjectFaults + Recover + Age + Observe
+    B: BlockDevice<C> + Inspect<C> + DeviceAccess<C> + Snapshot + InjectFaults + Recover + Age + Observe
 {
 }

@@ -2,7 +2,7 @@
 //! to come.
 
 use super::places::MOST_STRIPES;
-use super::{StripeLog, Stripes};
+use super::{LogStripes, StripeLog};
 use crate::engine::Key;
 use std::ops::Range;
 
@@ -154,7 +154,7 @@ impl WriteFrontier {
     }
 }
 
-impl Stripes {
+impl LogStripes {
     /// Whether an open superpage was cut short.
     pub(super) fn is_stuck(&self) -> bool {
         self.frontiers().any(WriteFrontier::is_cut_short)

@@ -2,7 +2,7 @@
 
 use super::places::LogPlace;
 use super::superblocks::SuperblockState;
-use super::{StripeLog, Stripes};
+use super::{LogStripes, StripeLog};
 use crate::engine::{Hazard, Key, Member, OwnHealth, Page, Role, StripeUnit, View};
 use crate::kernel::Bits;
 use std::ops::Range;
@@ -178,7 +178,7 @@ impl LogHealth {
     }
 }
 
-impl Stripes {
+impl LogStripes {
     /// The programmed places of a member, in superblocks that are not on their way out.
     pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
         let superblocks = (0..self.superblocks.count()).filter(|&superblock| {

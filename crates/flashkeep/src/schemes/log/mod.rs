@@ -155,7 +155,7 @@ pub struct StripeLog {
     chooser: Chooser,
     /// Whether parity computation takes time, so that parities are submitted later than their data.
     adds_slowly: bool,
-    stripes: Stripes,
+    stripes: LogStripes,
     /// While superblocks are aged by construction: those that will be filled.
     #[serde(skip)]
     ageing: Option<LogAgeing>,
@@ -194,7 +194,7 @@ pub struct StripeLog {
 
 /// The places of pages and the state of superblocks, and where the next page goes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Stripes {
+struct LogStripes {
     places: Places,
     superblocks: Superblocks,
     /// The superblock that the host fills, those of other streams, and those that it will fill later.
@@ -203,7 +203,7 @@ struct Stripes {
     rests: VecDeque<WriteFrontier>,
 }
 
-impl Stripes {
+impl LogStripes {
     /// The page of a member that a place is.
     fn address(&self, place: LogPlace) -> (Member, Page) {
         (Member(self.places.member(place)), Page::of(self.places.superpage(place)))
@@ -255,7 +255,7 @@ impl StripeLog {
             thresholds: GcThresholds::new(options.clean_below.max(1) + 1, options.soft_below + 1),
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
-            stripes: Stripes {
+            stripes: LogStripes {
                 places: Places::new(members, superpages, pages + 1),
                 superblocks: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
                 frontier: WriteFrontier::none(),

@@ -17,7 +17,7 @@ use super::clean::Begin;
 use super::frontier::WriteFrontier;
 use super::places::LogPlace;
 use super::superblocks::SuperblockState;
-use super::{StripeLog, Stripes};
+use super::{LogStripes, StripeLog};
 use crate::blocks::{Collection, Levelled};
 use crate::engine::{Contents, Member, OobData, Page, Recoverable, Token, Version, View};
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ impl Copy {
     }
 }
 
-impl Stripes {
+impl LogStripes {
     /// One unit of each stripe.
     fn all_stripes(&self) -> Vec<LogPlace> {
         let superblocks =

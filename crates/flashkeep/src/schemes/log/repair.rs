@@ -3,10 +3,10 @@
 
 use super::places::LogPlace;
 use super::superblocks::SuperblockState;
-use super::{LogHold, StripeLog, Stripes};
+use super::{LogHold, LogStripes, StripeLog};
 use crate::engine::{Key, OobData, Page, Plan, RepairOutcome, Role, Step, View};
 
-impl Stripes {
+impl LogStripes {
     /// Reads all units of a stripe but one, which is its data page 0 if it is one: for the superpage of the sums, and
     /// for the cause, of `like`.
     pub(super) fn fetch_others(&self, place: LogPlace, like: Step, steps: &mut Vec<Step>) {

@@ -8,7 +8,7 @@
 //! page.
 
 use super::frontier::{NONE, WriteFrontier};
-use super::{StripeLog, Stripes};
+use super::{LogStripes, StripeLog};
 use crate::blocks::Heat;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl LogStreams {
     }
 }
 
-impl Stripes {
+impl LogStripes {
     /// The open superblocks of the host.
     #[inline]
     pub(super) fn frontiers(&self) -> impl Iterator<Item = &WriteFrontier> {
@@ -67,7 +67,7 @@ impl Stripes {
     #[inline]
     pub(super) fn turn_to(&mut self, stream: u8) {
         if stream != self.streams.current {
-            let Stripes { frontier, streams, .. } = self;
+            let LogStripes { frontier, streams, .. } = self;
             std::mem::swap(frontier, &mut streams.aside[usize::from(streams.current)]);
             std::mem::swap(frontier, &mut streams.aside[usize::from(stream)]);
             streams.current = stream;

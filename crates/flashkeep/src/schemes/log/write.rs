@@ -2,13 +2,13 @@
 
 use super::frontier::{NONE, WriteFrontier};
 use super::places::LogPlace;
-use super::{LogHold, StripeLog, Stripes};
+use super::{LogHold, LogStripes, StripeLog};
 use crate::engine::{
     Cause, Command, Flags, Lock, Member, Page, Plan, PlanVerdict, Release, Role, Step, Verb, View,
 };
 use std::ops::Range;
 
-impl Stripes {
+impl LogStripes {
     /// While the controller adds up a parity that has not been submitted, no write is queued after it (pages of a
     /// chip are programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
@@ -87,7 +87,7 @@ impl StripeLog {
     #[inline]
     pub(super) fn fill_slot(&mut self, command: &Command, maps: bool, plan: &mut Plan) {
         let page = command.start.low();
-        let Stripes { frontier, places, .. } = &mut self.stripes;
+        let LogStripes { frontier, places, .. } = &mut self.stripes;
         plan.carry = (frontier.pending > 0).then(|| frontier.sum());
         let role = Role::Data(frontier.pending);
         let place = places.at(frontier.superpage, frontier.place());
