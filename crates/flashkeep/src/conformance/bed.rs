@@ -2,7 +2,7 @@
 
 use super::bench::Told;
 use crate::config::Resolved;
-use crate::devices::{AnyDevice, Body, DeviceSet};
+use crate::devices::{AnyDevice, Body, DeviceSet, Inspect};
 use crate::drive::{Drive, OpKind};
 use crate::engine::Token;
 use crate::kernel::SimTime;
@@ -42,7 +42,7 @@ impl TestDevices for Drive<Token> {
     }
 
     fn counted(&self, _: u16, kind: OpKind) -> u64 {
-        Drive::counters(self).total(kind)
+        self.counters().total(kind)
     }
 
     fn commands_done(&self, _: u16, _: SimTime) -> Option<u64> {

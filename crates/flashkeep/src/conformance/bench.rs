@@ -6,6 +6,7 @@ mod failures;
 
 use super::bed::TestDevices;
 use crate::config::{Resolved, load_text};
+use crate::devices::{BlockDevice, Recover};
 use crate::drive::{Drive, Fault, LoggedOperation, OperationObserver};
 use crate::engine::{
     BackendId, Command, Engine, Finished, Flags, Hazard, NodeId, Page, Scheme, Token, Verb, Version,

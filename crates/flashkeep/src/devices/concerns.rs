@@ -2,8 +2,8 @@
 //! one.
 
 use super::{
-    Age, AnyDevice, BlockDevice, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover,
-    Snapshot,
+    Age, AnyDevice, BlockDevice, DeviceAccess, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe,
+    Recover, Snapshot,
 };
 use crate::drive::{
     BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
@@ -79,7 +79,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     fn counters(&self) -> Counters {
         let mut all = Counters::default();
         self.devices().for_each(|device| match device {
-            AnyDevice::Flash(drive) => all.append(drive.counters()),
+            AnyDevice::Flash(drive) => all.append(&drive.counters()),
             AnyDevice::Disk(disk) => all.append(disk.counters()),
             AnyDevice::Memory(_) => {}
         });
@@ -105,8 +105,11 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     }
 
     fn busy(&self) -> [Vec<Span>; 2] {
-        let channels = self.drives().flat_map(Drive::channel_busy).collect();
-        [channels, self.drives().flat_map(Drive::unit_busy).collect()]
+        let mut all = [Vec::new(), Vec::new()];
+        for busy in self.drives().map(Drive::busy) {
+            all.iter_mut().zip(busy).for_each(|(all, busy)| all.extend(busy));
+        }
+        all
     }
 
     fn at_rest(&self) -> SimTime {
@@ -125,7 +128,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 
     fn erases_before(&self) -> BlockErases {
         let mut all = BlockErases::default();
-        self.drives().for_each(|drive| all.append(drive.erases_before()));
+        self.drives().for_each(|drive| all.append(&drive.erases_before()));
         all
     }
 
@@ -158,13 +161,27 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.drives_mut().for_each(Drive::reset_error_counts);
     }
 
+    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.contents_of(backend, page),
+            (AnyDevice::Disk(disk), _) => disk.contents_of(page),
+            (AnyDevice::Memory(memory), _) => memory.contents(page.low()),
+        }
+    }
+
+    fn audit(&self) {
+        self.drives().for_each(Drive::audit);
+    }
+}
+
+impl<C: Contents> DeviceAccess<C> for DeviceSet<C> {
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics> {
         let statistics = |device: &AnyDevice<C>| match device {
             AnyDevice::Flash(drive) => DeviceStatistics {
-                counters: drive.counters().clone(),
-                busy: [drive.channel_busy(), drive.unit_busy()],
+                counters: drive.counters(),
+                busy: drive.busy(),
                 erases: drive.erases(),
-                erases_before: drive.erases_before().clone(),
+                erases_before: drive.erases_before(),
                 expired: drive.life().expired,
                 disk: None,
                 handles: drive.handle_counts().to_vec(),
@@ -180,14 +197,6 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.devices().map(statistics).collect()
     }
 
-    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
-        match self.find(backend) {
-            (AnyDevice::Flash(drive), backend) => drive.contents_of(backend, page),
-            (AnyDevice::Disk(disk), _) => disk.contents_of(page),
-            (AnyDevice::Memory(memory), _) => memory.contents(page.low()),
-        }
-    }
-
     fn drive(&self, device: u16) -> Option<&Drive<C>> {
         match &self.places[usize::from(device)].device {
             AnyDevice::Flash(drive) => Some(drive),
@@ -201,10 +210,6 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 
     fn flash_mut(&mut self) -> Option<&mut Drive<C>> {
         None
-    }
-
-    fn audit(&self) {
-        self.drives().for_each(Drive::audit);
     }
 }
 
@@ -244,7 +249,7 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         let at = usize::from(device);
         self.now = now;
         match &mut self.places[at].device {
-            AnyDevice::Flash(drive) => drive.fail(now, what, lasting),
+            AnyDevice::Flash(drive) => drive.fail(now, 0, what, lasting),
             AnyDevice::Disk(disk) => match what {
                 Fault::DiskPage(page) if lasting => disk.lose_page(now, page),
                 Fault::DiskPage(page) => disk.fail_page(now, page),
@@ -260,7 +265,7 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         let at = usize::from(device);
         self.now = now;
         match &mut self.places[at].device {
-            AnyDevice::Flash(drive) => drive.renew(now, what),
+            AnyDevice::Flash(drive) => drive.renew(now, 0, what),
             AnyDevice::Disk(disk) => disk.renew(now),
             AnyDevice::Memory(memory) => memory.renew(),
         }
@@ -274,7 +279,7 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
 
     fn set_slow_parts(&mut self, device: u16, parts: &[Slowness]) {
         match &mut self.places[usize::from(device)].device {
-            AnyDevice::Flash(drive) => drive.set_slow_parts(parts),
+            AnyDevice::Flash(drive) => drive.set_slow_parts(0, parts),
             AnyDevice::Disk(disk) => {
                 let slowest = parts.iter().map(|part| part.factor).max();
                 disk.set_slow(slowest.unwrap_or(Factor::ONE));
@@ -287,7 +292,7 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         let at = usize::from(device);
         self.now = now;
         match &mut self.places[at].device {
-            AnyDevice::Flash(drive) => drive.stall(now, what, concerned, until),
+            AnyDevice::Flash(drive) => drive.stall(now, 0, what, concerned, until),
             AnyDevice::Disk(disk) => disk.stall(now, until),
             AnyDevice::Memory(_) => {}
         }
@@ -303,10 +308,10 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
     }
 
     fn is_sound(&self, backend: BackendId) -> bool {
-        match self.find(backend).0 {
-            AnyDevice::Flash(drive) => drive.is_sound(),
-            AnyDevice::Disk(disk) => disk.is_healthy(),
-            AnyDevice::Memory(memory) => !memory.is_dead(),
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.is_sound(backend),
+            (AnyDevice::Disk(disk), _) => disk.is_healthy(),
+            (AnyDevice::Memory(memory), _) => !memory.is_dead(),
         }
     }
 
@@ -332,7 +337,7 @@ impl<C: Contents> Recover for DeviceSet<C> {
     fn resume(&mut self, ready: SimTime) {
         for at in 0..self.places.len() {
             if let AnyDevice::Flash(drive) = &mut self.places[at].device {
-                drive.scrub_from(ready);
+                drive.resume(ready);
                 self.take_off(at);
             }
         }
@@ -368,7 +373,7 @@ impl<C: Contents> Age for DeviceSet<C> {
     /// Each device draws a stream of its own.
     fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, backends: u16) {
         if let AnyDevice::Flash(drive) = &mut self.places[usize::from(device)].device {
-            drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), backends);
+            drive.begin_ageing(0, model, wish, seed.wrapping_add(u64::from(device)), backends);
         }
     }
 

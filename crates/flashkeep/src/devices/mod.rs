@@ -1,46 +1,19 @@
 //! Devices below a tree of schemes: the flash of one drive, or a set of drives, disks and memories side by side.
 //!
-//! [`BlockDevice`] is the timed path: commands go in, completions come out, time advances. Each other concern of a
-//! simulation has a trait of its own; [`Body`] combines them.
+//! [`Body`] combines the interfaces of a device, each for one concern of a simulation ([`BlockDevice`] and others).
 
 mod alone;
 mod concerns;
 mod set;
 
+pub use crate::drive::{Age, BlockDevice, InjectFaults, Inspect, Observe, Recover, Snapshot};
 pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
-use crate::drive::{
-    BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
-    Recovery, RunState, Slowness,
-};
-use crate::engine::{BackendId, Backends, Contents, Page};
+use crate::drive::{BlockErases, Counters, Drive, ErrorCounts};
+use crate::engine::Contents;
 use crate::ftl::HandleCounts;
-use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
-use crate::snapshot::{Reader, Writer};
-
-/// The timed path of a device: it takes commands and reports completions ([`Backends`]), and advances time.
-pub trait BlockDevice<C: Contents>: Backends<C> {
-    /// The instant of the next event, [`SimTime::NEVER`] if nothing is pending.
-    fn next_event(&self) -> SimTime;
-    /// Handles the next event if it is due by `until`; false if none is.
-    fn step(&mut self, until: SimTime) -> bool;
-    /// The instant of the last event.
-    fn now(&self) -> SimTime;
-    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
-    fn admit(&mut self, admitted: SimTime, now: SimTime);
-    /// Sets whether commands take no time.
-    fn set_untimed(&mut self, untimed: bool);
-    /// Measures where the time of commands goes, from now on ([`Backends::breakdowns`]).
-    fn break_down(&mut self);
-    /// The time of a request that the controller's memory serves.
-    fn memory_time(&self) -> Span;
-    /// The last request is over: background work after it is not counted.
-    fn end_idling(&mut self);
-    /// The last request is over, and work that it left is under way: nothing more is scrubbed.
-    fn end_scrubbing(&mut self);
-}
 
 /// The statistics of one device.
 #[derive(Clone, Debug, Default)]
@@ -63,133 +36,25 @@ pub struct DeviceStatistics {
     pub errors: Option<ErrorCounts>,
 }
 
-/// Read access to counters and states, without side effects.
-pub trait Inspect<C: Contents> {
-    /// Operations counted so far, backend by backend.
-    fn counters(&self) -> Counters;
-    /// Clears the counters.
-    fn reset_counters(&mut self);
-    /// How long each channel has been in use, and each die, plane or disk busy.
-    fn busy(&self) -> [Vec<Span>; 2];
-    /// When all that is busy is free, as far as is known.
-    fn at_rest(&self) -> SimTime;
-    /// Erases of each block in this run.
-    fn erases(&self) -> BlockErases;
-    /// The others of each block, from before time 0.
-    fn erases_before(&self) -> BlockErases;
-    /// Time 0: erases so far are not this run's.
-    fn begin_wear(&mut self);
-    /// Erased blocks that are free, of all drives.
-    fn free_blocks(&self) -> u64;
-    /// Valid pages, and pages there are.
-    fn filled(&self) -> (u64, u64);
-    /// The worn-out blocks of all drives together.
-    fn life(&self) -> &DriveLife;
-    /// What error correction had to do in all drives; none if none has an error model.
-    fn error_counts(&self) -> Option<ErrorCounts>;
-    /// Clears these counts.
-    fn reset_error_counts(&mut self);
+/// The devices of a set, one by one.
+pub trait DeviceAccess<C: Contents> {
     /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
-    /// The contents of a backend's page; none if the page does not exist or cannot be read.
-    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C>;
     /// A device of the set, if it is a drive.
     fn drive(&self, device: u16) -> Option<&Drive<C>>;
     /// The drive, if it is the only device.
     fn flash(&self) -> Option<&Drive<C>>;
     /// The same, to be changed.
     fn flash_mut(&mut self) -> Option<&mut Drive<C>>;
-    /// Collections that have ended in their turn, and out of it; none without turns.
-    fn ended_in_turns(&self) -> Option<[u64; 2]>;
-    /// Re-derives the counters from the state of the media, and compares.
-    fn audit(&self);
-}
-
-/// Its state as a file.
-pub trait Snapshot {
-    /// Adds the state of the device, which is at rest and healthy.
-    fn save(&self, snapshot: &mut Writer);
-    /// Takes over a state.
-    ///
-    /// # Errors
-    /// A message, if the state is not that of such a device.
-    fn load(&mut self, snapshot: &mut Reader) -> Result<(), String>;
-}
-
-/// Failures and replacements.
-pub trait InjectFaults {
-    /// A part of a device fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
-    fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool);
-    /// A new and empty part replaces one that has failed.
-    fn renew(&mut self, now: SimTime, device: u16, what: Fault);
-    /// Parts will be slow or stall.
-    fn expect_slow_parts(&mut self);
-    /// What a device begins from now on is slow in these parts, and in no others.
-    fn set_slow_parts(&mut self, device: u16, parts: &[Slowness]);
-    /// A part of a device begins nothing new from `now` until `until`; operations under way end as planned.
-    fn stall(&mut self, now: SimTime, device: u16, what: Fault, concerned: Concerned, until: SimTime);
-    /// Whether a backend has failed as a whole.
-    fn is_dead(&self, backend: BackendId) -> bool;
-    /// Whether every page that a backend holds can be read.
-    fn is_sound(&self, backend: BackendId) -> bool;
-    /// Whether no part of it has failed and no page became unreadable.
-    fn is_healthy(&self) -> bool;
-}
-
-/// Power loss.
-pub trait Recover {
-    /// The power will fail during the run: from now on the device keeps what recovery needs.
-    fn expect_power_cuts(&mut self);
-    /// The power fails at `now` and returns immediately ([`Drive::cut_power`]).
-    fn cut_power(&mut self, now: SimTime) -> Recovery;
-    /// Pages that a power loss took are restored: from `ready` on drives work by themselves again.
-    fn resume(&mut self, ready: SimTime);
-}
-
-/// Ageing by construction, before time 0.
-pub trait Age {
-    /// The seed of the random streams.
-    fn seed(&mut self, seed: u64);
-    /// Ages the first `backends` backends of a device, each plane as the model says: pages created from now on fill the
-    /// slots that it leaves, until [`Age::end_ageing`].
-    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, backends: u16);
-    /// Slots that wait for a page.
-    fn slots(&self) -> u64;
-    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, if that backend is not being
-    /// aged.
-    fn has_slot(&self, backend: BackendId, page: Page) -> bool;
-    /// All slots are filled.
-    fn end_ageing(&mut self);
-}
-
-/// Logs of operations.
-pub trait Observe {
-    /// Tells a log what each drive does, besides other logs.
-    fn log(&mut self, log: Box<dyn DeviceObserver>);
-    /// Passes a request of the host on to the logs.
-    fn tell_request(&mut self, request: &HostRequest);
-    /// Passes on to the logs which request the commands of an age are for.
-    fn tell_opened(&mut self, age: u32, number: u64);
-    /// Passes the state of the run on to the logs.
-    fn tell_state(&mut self, state: &RunState);
-    /// Passes an event of the run on to the logs.
-    fn tell_mark(&mut self, at: SimTime, text: &str);
-    /// The notes of the logs on a run that ended at `end`.
-    fn log_notes(&self, end: SimTime) -> Vec<String>;
-    /// Ends the logs of a run that ended at `end`.
-    ///
-    /// # Errors
-    /// A message, if a log could not be written.
-    fn close_log(&mut self, end: SimTime) -> Result<(), String>;
 }
 
 /// All interfaces of the devices below a simulation's tree.
 pub trait Body<C: Contents>:
-    BlockDevice<C> + Inspect<C> + Snapshot + InjectFaults + Recover + Age + Observe
+    BlockDevice<C> + Inspect<C> + DeviceAccess<C> + Snapshot + InjectFaults + Recover + Age + Observe
 {
 }
 
 impl<C: Contents, B> Body<C> for B where
-    B: BlockDevice<C> + Inspect<C> + Snapshot + InjectFaults + Recover + Age + Observe
+    B: BlockDevice<C> + Inspect<C> + DeviceAccess<C> + Snapshot + InjectFaults + Recover + Age + Observe
 {
 }

@@ -3,6 +3,7 @@
 //! Backends are numbered consecutively, device by device. The set takes the completions of a device immediately and
 //! reports them with these numbers; events are ordered by instant, then device.
 
+use super::{BlockDevice, Inspect};
 use crate::disk::Disk;
 use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
 use crate::engine::{

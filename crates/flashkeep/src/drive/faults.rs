@@ -1,6 +1,6 @@
 //! Faults of a drive's parts: which parts fail, and their replacement.
 
-use super::Drive;
+use super::{Drive, InjectFaults};
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{
     BusUse, Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, SlowPart, StripingLevel, UnitId,
@@ -141,17 +141,52 @@ impl Slowness {
     }
 }
 
-impl<C: Contents> Drive<C> {
-    /// Parts will be slow or stall: from now on the drive takes the general path.
-    pub fn expect_slow_parts(&mut self) {
+impl<C: Contents> InjectFaults for Drive<C> {
+    #[cold]
+    fn fail(&mut self, now: SimTime, _: u16, what: Fault, lasting: bool) {
+        self.controller.now = now;
+        self.backends.health.set_damaged(&mut self.controller);
+        match what {
+            Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
+            _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
+            Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
+                self.backends.inject(
+                    now,
+                    Fault::Block(
+                        self.controller.flash.geometry.plane_of(ppn),
+                        self.controller.flash.geometry.block_of(ppn),
+                    ),
+                    &mut self.controller,
+                );
+            }
+            _ => self.backends.inject(now, what, &mut self.controller),
+        }
+        self.backends.look_again(now, &mut self.controller);
+    }
+
+    fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
+        self.controller.now = now;
+        match what {
+            Fault::Nvram(backend) => self.backends.nvram_mut(backend).renew(),
+            Fault::Planes { .. } => self.backends.renew_planes(now, what, &mut self.controller),
+            Fault::PoolPart { .. } => self.backends.renew_parts(now, what, &mut self.controller),
+            Fault::Block(plane, block) => {
+                self.backends.renew_blocks(now, plane, [block], &mut self.controller)
+            }
+            Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
+            Fault::DiskPage(_) => {}
+        }
+        self.backends.look_again(now, &mut self.controller);
+    }
+
+    fn expect_slow_parts(&mut self) {
         self.controller.flash.expect_slow_parts();
         self.backends.flash.expect_slow_parts();
         self.backends.simplify(&mut self.controller);
     }
 
-    /// Operations that are granted from now on are slow in these parts, and in no others.
     #[cold]
-    pub fn set_slow_parts(&mut self, parts: &[Slowness]) {
+    fn set_slow_parts(&mut self, _: u16, parts: &[Slowness]) {
         self.expect_slow_parts();
         let geometry = &self.controller.flash.geometry;
         let parts: Vec<SlowPart> = parts.iter().filter_map(|part| part.in_flash(geometry)).collect();
@@ -159,10 +194,8 @@ impl<C: Contents> Drive<C> {
         self.backends.flash.set_slow_parts(parts);
     }
 
-    /// A part begins nothing new from `now` until `until`; operations under way end as planned. Units stall as a whole, and
-    /// where they work in rounds their channel stalls with them.
     #[cold]
-    pub fn stall(&mut self, now: SimTime, what: Fault, concerned: Concerned, until: SimTime) {
+    fn stall(&mut self, now: SimTime, _: u16, what: Fault, concerned: Concerned, until: SimTime) {
         if !matches!(what, Fault::Planes { .. } | Fault::PoolPart { .. }) {
             return;
         }
@@ -186,44 +219,16 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A part fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
-    #[cold]
-    pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
-        self.controller.now = now;
-        self.backends.health.set_damaged(&mut self.controller);
-        match what {
-            Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
-            _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
-            Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
-                self.backends.inject(
-                    now,
-                    Fault::Block(
-                        self.controller.flash.geometry.plane_of(ppn),
-                        self.controller.flash.geometry.block_of(ppn),
-                    ),
-                    &mut self.controller,
-                );
-            }
-            _ => self.backends.inject(now, what, &mut self.controller),
-        }
-        self.backends.look_again(now, &mut self.controller);
+    fn is_dead(&self, backend: BackendId) -> bool {
+        self.backends.is_dead(backend)
     }
 
-    /// At `now` new planes, erased and never worn, replace those of `what` that have failed, or a new block, a page that
-    /// can be programmed after the next erase of its block, or a new and empty NVRAM. All other parts stay as they
-    /// are. A backend that was dead begins empty; one that was damaged uses the new parts too.
-    pub fn renew(&mut self, now: SimTime, what: Fault) {
-        self.controller.now = now;
-        match what {
-            Fault::Nvram(backend) => self.backends.nvram_mut(backend).renew(),
-            Fault::Planes { .. } => self.backends.renew_planes(now, what, &mut self.controller),
-            Fault::PoolPart { .. } => self.backends.renew_parts(now, what, &mut self.controller),
-            Fault::Block(plane, block) => {
-                self.backends.renew_blocks(now, plane, [block], &mut self.controller)
-            }
-            Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
-            Fault::DiskPage(_) => {}
-        }
-        self.backends.look_again(now, &mut self.controller);
+    fn is_sound(&self, _: BackendId) -> bool {
+        self.backends.is_sound()
+    }
+
+    #[inline(always)]
+    fn is_healthy(&self) -> bool {
+        self.backends.health.is_healthy()
     }
 }

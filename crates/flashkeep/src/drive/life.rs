@@ -64,4 +64,13 @@ impl DriveLife {
     pub fn has_ended(&self) -> bool {
         self.expired > 0 && self.first_refusal.is_some()
     }
+
+    /// The erase by which a block expired has not begun when the power was cut.
+    #[cold]
+    pub(super) fn take_back_expiry(&mut self) {
+        self.expired -= 1;
+        if self.expired == 0 {
+            self.first_worn_block = None;
+        }
+    }
 }

@@ -17,7 +17,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
         contents: &[C],
     ) {
         self.controller.now = now;
-        if self.controller.takes_commands_directly() {
+        if self.controller.paths.are_direct() {
             self.backends.submit_plainly(
                 now,
                 usize::from(backend.0),
@@ -73,7 +73,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     #[inline(always)]
     fn prefetch(&self, backend: BackendId, page: Page) {
-        Drive::prefetch(self, backend, page);
+        self.backends.ftl.prefetch(backend, page);
     }
 
     fn note_refusal(&mut self, now: SimTime, _: BackendId) {
@@ -105,7 +105,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
 impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
-        self.controller.check_commands(true);
+        self.controller.paths.check_commands(true);
         self.backends.nvrams.push(Nvram::new(pages, latency));
         BackendId((self.backends.ftl.count() + self.backends.nvrams.len() - 1) as u16)
     }

@@ -1,8 +1,5 @@
 //! How often each block has been erased, in this run and before it.
 
-use super::Drive;
-use crate::engine::Contents;
-
 /// The number of erases of each of some blocks. Blocks after the last one that is listed were not erased, so that a
 /// large drive without erases takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,13 +84,5 @@ impl BlockErases {
 impl From<Vec<u32>> for BlockErases {
     fn from(listed: Vec<u32>) -> BlockErases {
         BlockErases { blocks: listed.len(), listed }
-    }
-}
-
-impl<C: Contents> Drive<C> {
-    /// Erases of every block in this run, since its plane was renewed if ever.
-    #[must_use]
-    pub fn erases(&self) -> BlockErases {
-        self.backends.ftl.all_erases().since(self.controller.accounts.erases_before())
     }
 }

@@ -1,6 +1,6 @@
 //! The fixed properties of a drive's flash array, which do not change during a run. Only slow parts do ([`SlowPart`]).
 
-use super::{Acknowledge, BusUse, CommandsSpec, Geometry, Pools, SlowPart, Timing};
+use super::{Acknowledge, BusUse, CommandsSpec, Geometry, PlaneId, Pools, SlowPart, Timing};
 
 /// The fixed properties of a flash array.
 #[derive(Clone, Debug)]
@@ -20,6 +20,17 @@ pub struct FlashArray {
 }
 
 impl FlashArray {
+    /// Channel, chip and die of the flash that a block is in.
+    #[must_use]
+    pub fn die_of(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
+        let (geometry, pools) = (&self.geometry, self.pools);
+        let place = match pools == Pools::PLANES {
+            true => geometry.place(plane),
+            false => pools.place(geometry, geometry.ppn(plane, block, 0)).0,
+        };
+        (place.channel, place.chip, place.die)
+    }
+
     /// Parts will be slow: from now on every operation looks up its own times.
     pub fn expect_slow_parts(&mut self) {
         self.timing.expect_slow_parts(&self.geometry);

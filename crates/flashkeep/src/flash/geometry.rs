@@ -89,6 +89,19 @@ fn one() -> u32 {
 }
 
 impl Geometry {
+    /// The page after this one, in order of planes, blocks and pages; after the last one, the first.
+    #[must_use]
+    pub fn page_after(&self, ppn: Ppn) -> Ppn {
+        let (plane, block, page) = (self.plane_of(ppn), self.block_of(ppn), self.page_of(ppn));
+        if page + 1 < self.pages {
+            return self.ppn(plane, block, page + 1);
+        }
+        if block + 1 < self.blocks {
+            return self.ppn(plane, block + 1, 0);
+        }
+        self.ppn(PlaneId((plane.0 + 1) % self.plane_count()), 0, 0)
+    }
+
     /// The geometry that a specification asks for.
     #[must_use]
     pub fn new(spec: &FlashSpec) -> Self {

@@ -5,7 +5,7 @@ use super::build::{DevicePlacement, build_array};
 use super::fail_slow::SlowEvents;
 use super::{Device, Failures, RunClock, Simulation};
 use crate::config::Resolved;
-use crate::devices::Body;
+use crate::devices::{Body, Inspect};
 use crate::drive::{Drive, Fault};
 use crate::engine::{BackendId, Change, Contents, NodeId, Page};
 use crate::error::Error;

@@ -4,7 +4,7 @@
 
 use super::{Device, Failures, RunAccounts, Simulation};
 use crate::config::Resolved;
-use crate::devices::Body;
+use crate::devices::{Body, Inspect};
 use crate::drive::{BlockErases, Drive, DriveLife};
 use crate::engine::Contents;
 use crate::error::{DriveError, Error};

@@ -30,7 +30,7 @@ impl<C: Contents> Translation<C> {
         let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
         *owner.expect("a pending page is one of its operation's") = Some(to);
         // So does the copy that it replaces.
-        if let Some(older) = controller.older_copy(ftl, op, to, self) {
+        if let Some(older) = controller.queues.older_copy(ftl, op, to, self) {
             self.blocks.remap(older, to);
         }
     }
@@ -48,9 +48,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Invalidates a page and unmaps it.
     #[inline]
     pub(in crate::drive) fn forget(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
-        if self.power.is_kept() {
-            self.power.forget_hidden(ftl, lpn);
-        }
+        self.power.forget_hidden(ftl, lpn);
         self.give_up(ftl, lpn, controller);
         self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
         if self.health.damaged {

@@ -19,7 +19,7 @@ impl<C: Contents> DriveBackends<C> {
                 let Some(ppn) = self.ftl.copy_on_flash(usize::from(backend.0), lpn, controller) else {
                     continue;
                 };
-                self.audit_page(backend, lpn, ppn);
+                self.ftl.audit_page(backend, lpn, ppn, &self.health);
                 valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }
             let counted =

@@ -398,7 +398,8 @@ impl<C: Contents> Translation<C> {
         other: PlaneId,
         controller: &Controller<C>,
     ) -> bool {
-        let die = |plane| self.next_block(plane, Some(stream)).map(|block| controller.die_of(plane, block));
+        let die =
+            |plane| self.next_block(plane, Some(stream)).map(|block| controller.flash.die_of(plane, block));
         if other == first || die(other) != die(first) {
             return false;
         }

@@ -4,12 +4,13 @@ use super::backend::{DieQueue, FlashBackendKind, Ftl};
 use super::parts::Parts;
 use super::{DriveBackends, DriveHealth, Gc, Immediate, Maintenance, Packing, Power, SlcPolicy, Translation};
 use crate::drive::controller::{Controller, Programs};
-use crate::drive::{DriveLife, Parameters};
+use crate::drive::{BlockErases, DriveLife, Parameters};
 use crate::engine::Contents;
 use crate::flash::{BusUse, Domain, FlashArray, MultiPlane, Rows};
 use crate::ftl::{Allocation, Maps, PlaneChoice};
 use crate::kernel::Bits;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 impl<C: Contents> Translation<C> {
     /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
@@ -104,7 +105,7 @@ impl<C: Contents> Translation<C> {
             domain: *domain,
             allocation: self.allocation_of(domain),
             first_write_queue: controller.queues.write_queue_count() as u32,
-            in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
+            in_turn: die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
             die_queues,
             turn: 0,
             untimed_turn: 0,
@@ -127,7 +128,12 @@ impl<C: Contents> DriveBackends<C> {
             slc: SlcPolicy::new(drive, geometry),
             ftl,
             immediate: Immediate::default(),
-            health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
+            health: DriveHealth {
+                damaged: false,
+                unreadable: false,
+                life: DriveLife::new(drive),
+                erases_before: BlockErases::none(flash.geometry.block_count()),
+            },
             power: Power::default(),
             nvrams: Vec::new(),
             maintenance: Maintenance::of(geometry),
@@ -146,17 +152,27 @@ impl<C: Contents> DriveBackends<C> {
             && !controller.dies.has_gangs()
             && !controller.dies.is_spread()
             && !self.ftl.summaries
-            && !controller.reads_behind_writes()
+            && !controller.reads.wait_for_writes()
             && self.ftl.placement.plane_choice == PlaneChoice::InTurn
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
             && !controller.accounts.is_watched()
             && !self.power.is_kept()
             && !controller.open.may_exist();
-        controller.take_path(match (simple, self.ftl.physical) {
+        controller.paths.take(match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,
             (true, true) => Programs::PlainPhysical,
             (false, _) => Programs::Full,
         });
     }
+}
+
+/// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
+/// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
+/// ask for pages of always the same channels.
+fn die_queues_in_turn(die_queues: Range<u32>, channels: u32, siblings: bool) -> Vec<u32> {
+    let per_channel = (die_queues.end - die_queues.start) / channels;
+    let skew = |n: u32| if siblings { n } else { 0 };
+    let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
+    (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
 }

@@ -7,11 +7,11 @@
 //! that would leave a plane with so little room that it collects, or where a word line has been begun, a page gets the
 //! next place of its plane.
 
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Packing, Power, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{Contents, FixedMap};
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::ftl::{Allocation, MapEntry, PlaneChoice};
+use crate::ftl::{Allocation, Blocks, MapEntry, PlaneChoice};
 use std::ops::Range;
 
 /// Word lines that have been set aside, by backend and the first of their pages.
@@ -43,6 +43,71 @@ impl<C: Contents> Translation<C> {
                 || self.is_older_copy(ftl, owner, slot, controller));
         !is_there && !self.blocks.is_unreadable(slot)
     }
+
+    /// The pages that share a word line with this one. None where the address says nothing about that, or where flash
+    /// has failed.
+    fn neighbours(&self, ftl: usize, lpn: u32, health: &DriveHealth) -> Option<Neighbours> {
+        let &Geometry { places, word_line, .. } = self.blocks.geometry();
+        let backend = &self.backends[ftl];
+        if health.is_damaged() {
+            return None;
+        }
+        let (together, plane) = match &backend.allocation {
+            Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
+                (word_line, self.plane_of_turn(ftl, lpn / word_line))
+            }
+            Allocation::Static(_) => {
+                let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+                let together = [word_line, places].into_iter().find(fits).filter(|&together| together > 1)?;
+                (together, backend.allocation.plane(self.blocks.geometry(), &backend.domain, lpn)?)
+            }
+            Allocation::Dynamic | Allocation::Partial(_) => return None,
+        };
+        Some(Neighbours { first: lpn - lpn % together, together, plane })
+    }
+}
+
+impl Packing {
+    /// The word line that has been set aside for pages from `first` on, if it is still there.
+    fn set_aside_before<C: Contents>(
+        &self,
+        ftl: usize,
+        first: u32,
+        blocks: &Blocks<C>,
+        gc: &Gc,
+    ) -> Option<WordLine> {
+        let word_line = *self.word_lines.get(&(ftl as u16, first))?;
+        let plane = blocks.geometry().plane_of(word_line.first);
+        let block = blocks.geometry().block_of(word_line.first);
+        let erased = blocks.erases_of(plane, block) != word_line.erases;
+        // A collection does not look at the same page twice.
+        let collected = gc.collections[plane.0 as usize].victim() == Some(block);
+        (!erased && !collected).then_some(word_line)
+    }
+
+    /// Sets a word line aside, if that leaves enough room and the open block has a whole one to program.
+    fn set_aside<C: Contents>(
+        &mut self,
+        ftl: usize,
+        neighbours: Neighbours,
+        translation: &mut Translation<C>,
+        gc: &Gc,
+        power: &mut Power,
+    ) -> Option<WordLine> {
+        let Neighbours { first: page, together, plane } = neighbours;
+        let left = translation.blocks.plane(plane).free_pages.checked_sub(together)?;
+        if gc.thresholds.is_low(left) || !translation.blocks.has_room_for(plane, together) {
+            return None;
+        }
+        let several = translation.streams.are_several();
+        let stream = if several { translation.streams.of_written(ftl, page) } else { 0 };
+        let first = translation.blocks.set_aside(stream, plane, together)?;
+        (first.0..first.0 + together).for_each(|ppn| power.note_oob(Ppn(ppn), 0, 0));
+        let erases = translation.blocks.erases_of(plane, translation.blocks.geometry().block_of(first));
+        let word_line = WordLine { first, erases };
+        self.word_lines.insert((ftl as u16, page), word_line);
+        Some(word_line)
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -55,12 +120,14 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &Controller<C>,
     ) -> Option<(PlaneId, Ppn)> {
-        let neighbours = self.neighbours(ftl, lpn)?;
+        let neighbours = self.ftl.neighbours(ftl, lpn, &self.health)?;
         let Neighbours { first, plane, .. } = neighbours;
         let slot = |word_line: WordLine| Ppn(word_line.first.0 + lpn - first);
-        let slot = match self.set_aside_before(ftl, first).map(slot) {
+        let slot = match self.packing.set_aside_before(ftl, first, &self.ftl.blocks, &self.gc).map(slot) {
             Some(slot) => self.ftl.is_unused(ftl, slot, controller).then_some(slot),
-            None => self.set_aside(ftl, neighbours).map(slot),
+            None => {
+                self.packing.set_aside(ftl, neighbours, &mut self.ftl, &self.gc, &mut self.power).map(slot)
+            }
         };
         if let Some(slot) = slot {
             self.ftl.streams.warm(ftl, lpn);
@@ -75,7 +142,7 @@ impl<C: Contents> DriveBackends<C> {
     /// nothing has been set aside. None if the open block of the plane does not continue at these places, or if the word
     /// line has pages after these, whose places are set aside.
     pub(super) fn word_line_by_address(&self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
-        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
+        let Neighbours { first, together, plane } = self.ftl.neighbours(ftl, pages.start, &self.health)?;
         let count = first + together - pages.start;
         let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));
         if first + together > pages.end || is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
@@ -83,57 +150,5 @@ impl<C: Contents> DriveBackends<C> {
         }
         let number = self.ftl.blocks.next_number(0, plane);
         (number % together == pages.start - first).then_some((plane, count))
-    }
-
-    /// The pages that share a word line with this one. None where the address says nothing about that, or where flash
-    /// has failed.
-    fn neighbours(&self, ftl: usize, lpn: u32) -> Option<Neighbours> {
-        let Geometry { places, word_line, .. } = self.flash.geometry;
-        let backend = &self.ftl.backends[ftl];
-        if self.health.damaged {
-            return None;
-        }
-        let (together, plane) = match &backend.allocation {
-            Allocation::Dynamic if self.ftl.placement.plane_choice == PlaneChoice::InTurn => {
-                (word_line, self.ftl.plane_of_turn(ftl, lpn / word_line))
-            }
-            Allocation::Static(_) => {
-                let fits = |step: &u32| self.ftl.placement.stride.is_multiple_of(*step);
-                let together = [word_line, places].into_iter().find(fits).filter(|&together| together > 1)?;
-                (together, backend.allocation.plane(&self.flash.geometry, &backend.domain, lpn)?)
-            }
-            Allocation::Dynamic | Allocation::Partial(_) => return None,
-        };
-        Some(Neighbours { first: lpn - lpn % together, together, plane })
-    }
-
-    /// The word line that has been set aside for pages from `first` on, if it is still there.
-    fn set_aside_before(&self, ftl: usize, first: u32) -> Option<WordLine> {
-        let word_line = *self.packing.word_lines.get(&(ftl as u16, first))?;
-        let plane = self.flash.geometry.plane_of(word_line.first);
-        let block = self.flash.geometry.block_of(word_line.first);
-        let erased = self.ftl.blocks.erases_of(plane, block) != word_line.erases;
-        // A collection does not look at the same page twice.
-        let collected = self.gc.collections[plane.0 as usize].victim() == Some(block);
-        (!erased && !collected).then_some(word_line)
-    }
-
-    /// Sets a word line aside, if that leaves enough room and the open block has a whole one to program.
-    fn set_aside(&mut self, ftl: usize, neighbours: Neighbours) -> Option<WordLine> {
-        let Neighbours { first: page, together, plane } = neighbours;
-        let left = self.ftl.blocks.plane(plane).free_pages.checked_sub(together)?;
-        if self.gc.thresholds.is_low(left) || !self.ftl.blocks.has_room_for(plane, together) {
-            return None;
-        }
-        let several = self.ftl.streams.are_several();
-        let stream = if several { self.ftl.streams.of_written(ftl, page) } else { 0 };
-        let first = self.ftl.blocks.set_aside(stream, plane, together)?;
-        if self.power.is_kept() {
-            (first.0..first.0 + together).for_each(|ppn| self.power.note_oob(Ppn(ppn), 0, 0));
-        }
-        let erases = self.ftl.blocks.erases_of(plane, self.flash.geometry.block_of(first));
-        let word_line = WordLine { first, erases };
-        self.packing.word_lines.insert((ftl as u16, page), word_line);
-        Some(word_line)
     }
 }

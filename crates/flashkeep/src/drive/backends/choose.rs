@@ -1,6 +1,6 @@
 //! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Power, Translation};
 use crate::blocks::Collection;
 use crate::drive::controller::{Controller, Next};
 use crate::engine::{Cause, Contents};
@@ -65,25 +65,33 @@ impl Gc {
             cause => cause,
         }
     }
+
+    /// The victim of a plane, if its collection gains something.
+    pub(super) fn garbage_of<C: Contents>(
+        &self,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        health: &DriveHealth,
+    ) -> Option<u32> {
+        let victim = self.next_victim_of(plane, ftl);
+        victim.filter(|&victim| !health.is_damaged() || !ftl.is_stuck(plane, victim))
+    }
+
+    /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
+    /// successors have a place, or because of torn pages: writes bound to it go to another plane.
+    pub(super) fn is_wedged<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>, power: &Power) -> bool {
+        let lacks_room = |victim| power.lacks_room(plane, victim, ftl);
+        !ftl.blocks.has_room(plane) && self.next_victim_of(plane, ftl).is_none_or(lacks_room)
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Whether GC gains anything in a plane.
-    pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane).is_some()
-    }
-
     /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
     /// little.
     pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane)
-            .is_some_and(|victim| !self.power.is_kept() || !self.ftl.lacks_room(plane, victim))
-    }
-
-    /// The victim of a plane, if its collection gains something.
-    fn garbage_of(&self, plane: PlaneId) -> Option<u32> {
-        let victim = self.gc.next_victim_of(plane, &self.ftl);
-        victim.filter(|&victim| !self.health.damaged || !self.ftl.is_stuck(plane, victim))
+        self.gc
+            .garbage_of(plane, &self.ftl, &self.health)
+            .is_some_and(|victim| !self.power.lacks_room(plane, victim, &self.ftl))
     }
 
     /// No write can start now: when that may change without another event.

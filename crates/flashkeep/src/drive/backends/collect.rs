@@ -42,7 +42,7 @@ impl<C: Contents> Translation<C> {
         controller: &Controller<C>,
     ) -> bool {
         let block = self.blocks.geometry().block_index(plane, victim);
-        controller.is_any_read(unit, |op| {
+        controller.dies.is_any_read(unit, &controller.queues, |op| {
             self.blocks.geometry().block_index_of(op.ppn) == block
                 && !self.is_current(plane, self.blocks.owner(op.ppn), op.ppn, controller)
         })
@@ -127,7 +127,7 @@ impl Gc {
 impl<C: Contents> DriveBackends<C> {
     /// A plane is below its threshold: queues it for collection, once.
     pub(in crate::drive) fn ask_for_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        if !self.may_collect(controller.now, plane) {
+        if !self.gc.may_collect(controller.now, plane, &self.ftl, &self.maintenance, &self.flash) {
             return;
         }
         let this = &mut self.gc.collections[plane.0 as usize];
@@ -195,16 +195,22 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
         if self.gc.folds(plane, &self.ftl) {
-            self.note_fold(plane, from, controller);
+            self.ftl.blocks.note_folded(from);
+            controller.accounts.counters_mut().slc.folded += 1;
+            if self.gc.is_low_for_idle(plane, &self.ftl) {
+                self.look_at(plane, controller);
+            }
         }
         self.power.note_move(from, to);
         if !self.ftl.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
-        let unit = controller.unit_of_page(from);
-        if !controller.dies.is_spread() || controller.unit_of_page(to) == unit {
-            controller.redirect_reads(unit, |ppn| (ppn == from).then_some(to));
-            controller.move_doomed(from, to);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, from);
+        if !controller.dies.is_spread()
+            || controller.dies.unit_of_page(&controller.flash.geometry, to) == unit
+        {
+            controller.dies.redirect_reads(unit, &mut controller.queues, |ppn| (ppn == from).then_some(to));
+            controller.errors.move_doomed(from, to);
         }
         to
     }
@@ -305,7 +311,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.blocks.let_go(plane);
         }
         self.ftl.blocks.erase(plane, victim);
-        controller.note_erased(plane, victim);
+        controller.errors.note_erased(plane, victim);
         self.maintenance.forget_refresh(plane, victim);
         let ftl = self.ftl.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;

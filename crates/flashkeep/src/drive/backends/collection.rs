@@ -109,7 +109,8 @@ impl Gc {
         if under_way.is_some() {
             return under_way;
         }
-        let refreshed = if controller.errors.is_some() { maintenance.next_refresh(plane, ftl) } else { None };
+        let refreshed =
+            if controller.errors.may_occur() { maintenance.next_refresh(plane, ftl) } else { None };
         let chosen = refreshed.or_else(|| self.choose(plane, ftl));
         self.collections[plane.0 as usize].under_way = chosen;
         let victim = chosen?.victim;

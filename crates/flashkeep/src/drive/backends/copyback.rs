@@ -10,7 +10,7 @@
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
@@ -43,6 +43,40 @@ impl<C: Contents> Translation<C> {
         let places = self.blocks.geometry().word_line;
         next.filter(|_| places == 1 || self.blocks.places_left(stream, plane) == places)
     }
+
+    /// Whether a word line moves to a page of the same parity.
+    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc) -> bool {
+        let to = self.next_of_move(plane, lpn, gc);
+        let number = |ppn| self.blocks.geometry().flash_page_of(ppn);
+        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
+    }
+
+    /// Whether a page moves within its plane of the flash.
+    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc, pools: Pools) -> bool {
+        let to = self.next_of_move(plane, lpn, gc);
+        to.is_some_and(|to| pools.share_a_plane(self.blocks.geometry(), from, to))
+    }
+
+    /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
+    #[inline(never)]
+    fn is_full_word_line(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        first: Ppn,
+        gc: &Gc,
+        health: &DriveHealth,
+        controller: &Controller<C>,
+    ) -> bool {
+        let (geometry, stream) = (self.blocks.geometry(), self.stream_of_move(plane, lpn, gc));
+        geometry.page_of(first).is_multiple_of(geometry.word_line)
+            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
+                let lpn = self.blocks.owner(ppn);
+                self.is_current(plane, lpn, ppn, controller)
+                    && self.stream_of_move(plane, lpn, gc) == stream
+                    && !(health.checks_pages() && self.blocks.is_unreadable(ppn))
+            })
+    }
 }
 
 impl Gc {
@@ -70,13 +104,15 @@ impl<C: Contents> DriveBackends<C> {
         match self.gc.copyback {
             Copyback::Off => false,
             Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
-            Copyback::On => controller.stays(plane, lpn, from, self),
+            Copyback::On => self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools),
             Copyback::Parity => {
-                controller.parity_fits(plane, lpn, from, self) && controller.stays(plane, lpn, from, self)
+                self.ftl.parity_fits(plane, lpn, from, &self.gc)
+                    && self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools)
             }
             // A page that goes to another plane crosses the pins, whichever parity it has.
             Copyback::ParitySkip => {
-                controller.stays_in_plane(plane, lpn, from, self)
+                (self.flash.pools == Pools::PLANES
+                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools))
                     && self.make_parity_fit(plane, lpn, from, controller)
             }
         }
@@ -92,19 +128,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> bool {
         !self.packing.active
-            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first, controller))
-    }
-
-    #[inline(never)]
-    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
-        let (geometry, stream) = (&self.flash.geometry, self.ftl.stream_of_move(plane, lpn, &self.gc));
-        geometry.page_of(first).is_multiple_of(geometry.word_line)
-            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
-                let lpn = self.ftl.blocks.owner(ppn);
-                self.ftl.is_current(plane, lpn, ppn, controller)
-                    && self.ftl.stream_of_move(plane, lpn, &self.gc) == stream
-                    && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
-            })
+            || (self.gc.copyback != Copyback::Off
+                && self.ftl.is_full_word_line(plane, lpn, first, &self.gc, &self.health, controller))
     }
 
     /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees
@@ -117,17 +142,32 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let mut fits = controller.parity_fits(plane, lpn, from, self);
+        let mut fits = self.ftl.parity_fits(plane, lpn, from, &self.gc);
         while !fits && !self.health.checks_pages() && self.gc.may_leave_out(plane, &self.ftl) {
             let Some(stream) = self.ftl.stream_of_move(plane, lpn, &self.gc) else { break };
-            controller.leave_out_word_line(plane, stream, self);
-            fits = controller.parity_fits(plane, lpn, from, self)
-                && controller.stays_in_plane(plane, lpn, from, self);
+            self.leave_out_word_line(plane, stream, controller);
+            fits = self.ftl.parity_fits(plane, lpn, from, &self.gc)
+                && (self.flash.pools == Pools::PLANES
+                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools));
         }
         // What crosses the pins into a word line of its own is counted there.
         if fits || !self.packing.active {
             self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
         }
         fits
+    }
+
+    /// The rest of the word line that a stream programs next stays empty.
+    fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8, controller: &mut Controller<C>) {
+        let counts = self.immediate.counting;
+        for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
+            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
+            self.power.note_oob(left_out, 0, 0);
+            self.gc.note_spent(plane);
+            controller.accounts.counters_mut().wasted_pages += u64::from(counts);
+        }
+        if counts && self.ftl.closes(self.ftl.ftl_of(plane), Some(stream), plane, controller) {
+            self.gc.note_summary(plane);
+        }
     }
 }

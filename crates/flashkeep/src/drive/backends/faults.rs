@@ -12,9 +12,9 @@
 use super::{DriveBackends, DriveHealth, Translation};
 use crate::blocks::Levelled;
 use crate::drive::controller::{BusyUnitState, Controller, DriveOp, UnitPhase};
-use crate::drive::{DriveLife, Fault, Resource};
+use crate::drive::{BlockErases, DriveLife, Fault, Resource};
 use crate::engine::{BackendId, Command, Contents, Done, Page, Verb};
-use crate::flash::{PlaneId, Ppn, UnitId};
+use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use std::collections::VecDeque;
@@ -52,6 +52,20 @@ impl DriveHealth {
         !self.checks_pages()
     }
 
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    pub(in crate::drive) fn all_erases_before(&self) -> &BlockErases {
+        &self.erases_before
+    }
+
+    /// Those of a block outside of an SLC cache.
+    pub(in crate::drive) fn erases_before(&self, geometry: &Geometry, plane: PlaneId, block: u32) -> u32 {
+        self.erases_before.at((plane.0 * geometry.blocks + block) as usize)
+    }
+
+    pub(super) fn erases_before_of(&mut self, geometry: &Geometry, plane: PlaneId, block: u32) -> &mut u32 {
+        self.erases_before.of((plane.0 * geometry.blocks + block) as usize)
+    }
+
     /// The wear of the drive.
     #[must_use]
     pub(in crate::drive) fn life(&self) -> &DriveLife {
@@ -61,7 +75,7 @@ impl DriveHealth {
     /// A part has failed: from now on every command checks for failed parts.
     pub(in crate::drive) fn set_damaged<C: Contents>(&mut self, controller: &mut Controller<C>) {
         self.damaged = true;
-        controller.check_commands(true);
+        controller.paths.check_commands(true);
     }
 }
 
@@ -121,7 +135,7 @@ impl<C: Contents> Translation<C> {
         for plane in what.planes(self.blocks.geometry()).map(PlaneId) {
             let backend = self.ftl_of(plane);
             for ppn in what.pages(self.blocks.geometry(), plane) {
-                let unit = controller.unit_of_page(ppn);
+                let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
                 let programmed = match self.backends[backend].rows {
                     Some(_) => self.is_current(plane, self.blocks.owner(ppn), ppn, controller),
                     None => self.blocks.is_programmed(ppn) && !self.blocks.is_failed(ppn),
@@ -282,7 +296,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.log_interrupted_collection(now, unit, self);
             self.gc.reads.get_mut(unit.0 as usize).into_iter().for_each(VecDeque::clear);
         }
-        let gone = controller.empty_registers(unit, plane);
+        let gone = controller.dies.empty_registers(unit, plane, &self.flash.geometry, &mut controller.queues);
         let state = &mut controller.dies[unit];
         let untouched = gone.is_empty() && !collects;
         if untouched || state.current.is_some() {
@@ -295,11 +309,13 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.cut_off_unit(now, unit.0 as usize, false);
             let (channel, bit) = (controller.dies[unit].channel as usize, controller.dies[unit].bit);
             controller.dies.channel_mut(channel).ready &= !bit;
-            if !controller.stop_suspended_read(now, unit) {
+            if controller.open.end_read(unit, now) {
+                controller.dies[unit].phase = UnitPhase::Suspended;
+            } else {
                 controller.dies[unit].phase = UnitPhase::Free;
                 controller.dies.set_free(now, unit);
             }
-            controller.tell_cut_off(now, Resource::Unit(unit));
+            controller.accounts.tell_cut_off(now, Resource::Unit(unit));
             controller.dies.wake_unit_at(unit, SimTime::NEVER);
         }
         for op in gone {

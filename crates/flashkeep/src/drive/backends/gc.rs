@@ -8,7 +8,7 @@
 
 use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
@@ -279,9 +279,12 @@ impl<C: Contents> Translation<C> {
         let block = geometry.block_index(plane, victim);
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
         let elsewhere = self.blocks.programmed_page(plane, victim);
-        let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
+        let elsewhere =
+            elsewhere.filter(|&ppn| controller.dies.unit_of_page(&controller.flash.geometry, ppn) == unit);
         if let Some(elsewhere) = elsewhere {
-            controller.redirect_reads(unit, |ppn| is_owed(ppn).then_some(elsewhere));
+            controller
+                .dies
+                .redirect_reads(unit, &mut controller.queues, |ppn| is_owed(ppn).then_some(elsewhere));
             // A read that is being sensed may have to be repeated.
             let mut at = controller.dies[unit].current;
             while at.is_some() {
@@ -293,7 +296,7 @@ impl<C: Contents> Translation<C> {
             }
             return;
         }
-        for op in controller.take_reads(unit, |op| is_owed(op.ppn)) {
+        for op in controller.dies.take_reads(unit, &mut controller.queues, |op| is_owed(op.ppn)) {
             let (token, contents) = (controller.queues[op].token, controller.queues.take_carried(op));
             controller.accounts.counters_mut().reads_from_memory += 1;
             controller.answer(token, 1, controller.now, Span::ZERO, contents);
@@ -302,52 +305,72 @@ impl<C: Contents> Translation<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
+    /// Whether a plane's member has its turn for as long as an erase takes.
+    fn is_turn_of(&self, now: SimTime, plane: PlaneId, turns: &GcTurns, flash: &FlashArray) -> bool {
+        let erased = Target::page(flash.geometry.ppn(plane, 0, 0));
+        let erase = flash.timing.cost_of(&flash.geometry, OpKind::Erase, erased).whole();
+        turns.is_on(now.0, erase.0, self.ftl_of(plane) as u64, self.count() as u64)
+    }
+}
+
+impl Gc {
     /// The block of a plane that is being collected, or will be as soon as the unit is idle.
-    pub(in crate::drive) fn victim_in(&self, now: SimTime, plane: PlaneId) -> Option<(PlaneId, u32)> {
-        if !self.may_collect(now, plane) {
+    pub(in crate::drive) fn victim_in<C: Contents>(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        maintenance: &Maintenance,
+        flash: &FlashArray,
+    ) -> Option<(PlaneId, u32)> {
+        if !self.may_collect(now, plane, ftl, maintenance, flash) {
             return None;
         }
-        let under_way = self.gc.collections[plane.0 as usize].victim();
-        let next = || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
+        let under_way = self.collections[plane.0 as usize].victim();
+        let next = || self.chooser.proposed(&ftl.blocks.of_plane(plane));
         Some(plane).zip(under_way.or_else(next))
     }
 
     /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. A page that was read is
     /// programmed first, and nothing but the collection for room waits.
-    pub(super) fn may_collect(&self, now: SimTime, plane: PlaneId) -> bool {
-        let Some(turns) = &self.gc.turns else { return true };
-        let under_way = self.gc.collections[plane.0 as usize].under_way;
-        turns.is_urgent(self.ftl.blocks.plane(plane).free_pages)
-            || !self.gc.is_hand_empty(plane)
+    pub(super) fn may_collect<C: Contents>(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        maintenance: &Maintenance,
+        flash: &FlashArray,
+    ) -> bool {
+        let Some(turns) = &self.turns else { return true };
+        let under_way = self.collections[plane.0 as usize].under_way;
+        turns.is_urgent(ftl.blocks.plane(plane).free_pages)
+            || !self.is_hand_empty(plane)
             || under_way.is_some_and(|collection| collection.cause() != Cause::Gc)
-            || self.gc.folds(plane, &self.ftl)
-            || self.maintenance.has_refresh(plane, &self.ftl)
-            || self.is_turn_of(now, plane, turns)
-    }
-
-    /// Whether a plane's member has its turn for as long as an erase takes.
-    fn is_turn_of(&self, now: SimTime, plane: PlaneId, turns: &GcTurns) -> bool {
-        let erased = Target::page(self.flash.geometry.ppn(plane, 0, 0));
-        let erase = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, erased).whole();
-        turns.is_on(now.0, erase.0, self.ftl.ftl_of(plane) as u64, self.ftl.count() as u64)
+            || self.folds(plane, ftl)
+            || maintenance.has_refresh(plane, ftl)
+            || ftl.is_turn_of(now, plane, turns, flash)
     }
 
     /// A collection because of this ends, if a unit can do that now.
-    fn note_end(
+    fn note_end<C: Contents>(
         &mut self,
         now: SimTime,
         plane: PlaneId,
         cause: Cause,
         unit: Option<UnitId>,
+        ftl: &Translation<C>,
+        flash: &FlashArray,
     ) -> Option<UnitId> {
-        if let Some(mut turns) = self.gc.turns.filter(|_| unit.is_some() && cause == Cause::Gc) {
-            turns.note_end(self.is_turn_of(now, plane, &turns));
-            self.gc.turns = Some(turns);
+        if let Some(mut turns) = self.turns.filter(|_| unit.is_some() && cause == Cause::Gc) {
+            turns.note_end(ftl.is_turn_of(now, plane, &turns, flash));
+            self.turns = Some(turns);
         }
         unit
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     /// The next step of the collection of a victim; its pages have their places when it is known.
     pub(super) fn gc_step(
         &mut self,
@@ -420,7 +443,7 @@ impl<C: Contents> DriveBackends<C> {
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
             let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed, controller);
-            controller.note_copied(now, from, page.target.to, self);
+            controller.errors.note_copied(now, from, page.target.to, self);
             page.target.along = from != first && self.flash.geometry.share_a_page(from, Ppn(from.0 - 1));
             pages.push(page);
         }
@@ -453,7 +476,7 @@ impl<C: Contents> DriveBackends<C> {
                     pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from, controller);
                 let page = self.move_one(plane, lpn, from, pace, controller);
                 if is_copied {
-                    controller.note_copied(now, from, page.target.to, self);
+                    controller.errors.note_copied(now, from, page.target.to, self);
                 }
                 pages.push(page);
             }
@@ -481,7 +504,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.is_some();
+        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.may_occur();
         matters && !self.packing.active && self.copies_back(plane, lpn, from, controller)
     }
 
@@ -540,7 +563,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.slc.active {
             self.gc.give_way(plane, whole, &self.ftl);
         }
-        if !self.may_collect(now, plane) {
+        if !self.gc.may_collect(now, plane, &self.ftl, &self.maintenance, &self.flash) {
             self.gc.start_anew(plane);
             return None;
         }
@@ -552,7 +575,7 @@ impl<C: Contents> DriveBackends<C> {
             };
             // Folding has looked for the room that it needs.
             let folds = self.gc.folds(plane, &self.ftl);
-            let lacks_room = self.power.is_kept() && !folds && self.ftl.lacks_room(plane, victim);
+            let lacks_room = !folds && self.power.lacks_room(plane, victim, &self.ftl);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
@@ -560,13 +583,17 @@ impl<C: Contents> DriveBackends<C> {
                 self.gc.start_anew(plane);
                 return None;
             }
-            let Some(unit) = controller.unit_of_step(plane, victim, idle, whole, self) else {
+            let unit = match controller.dies.is_spread() {
+                true => self.gc.unit_in_pool(plane, victim, idle, whole, &self.ftl, controller),
+                false => Some(controller.dies.unit_of(plane)),
+            };
+            let Some(unit) = unit else {
                 return Some(None);
             };
             if whole {
                 let cause = self.gc.moves_because(plane, &self.ftl);
                 let unit = self.collect_whole(now, unit, plane, victim, controller);
-                return Some(self.note_end(now, plane, cause, unit));
+                return Some(self.gc.note_end(now, plane, cause, unit, &self.ftl, &self.flash));
             }
             match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
@@ -594,14 +621,18 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 GcStep::Move(manner, pages) => {
                     let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
-                    controller.guard_moved(unit, plane, victim, end, self);
+                    if controller.dies.is_spread() {
+                        // The erase does not wait for the program by itself.
+                        let block = self.flash.geometry.block_index(plane, victim);
+                        self.power.guard_moved(unit, block, end, controller);
+                    }
                     controller.scratch.put_back(pages);
                 }
                 GcStep::Again => continue,
                 GcStep::Erase => {
                     let cause = self.gc.moves_because(plane, &self.ftl);
                     let unit = self.erase_victim(now, channel, unit, plane, victim, controller);
-                    return Some(self.note_end(now, plane, cause, unit));
+                    return Some(self.gc.note_end(now, plane, cause, unit, &self.ftl, &self.flash));
                 }
             }
             return Some(Some(unit));
@@ -617,7 +648,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> ReadAttempts {
-        if controller.errors.is_none() {
+        if !controller.errors.may_occur() {
             return ReadAttempts::default();
         }
         let hand = &self.gc.hands[plane.0 as usize];
@@ -636,7 +667,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> Span {
-        if controller.errors.is_none() {
+        if !controller.errors.may_occur() {
             return Span::ZERO;
         }
         let course = self.draw_for_hand(now, plane, first, pages, controller);
@@ -696,8 +727,13 @@ impl<C: Contents> DriveBackends<C> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
         let leaves_behind =
-            self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
-        let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
+            self.health.checks_pages() || controller.errors.may_occur() || controller.dies.is_spread();
+        let geometry = &self.flash.geometry;
+        let block = geometry.block_index(plane, victim);
+        let waits = leaves_behind
+            && controller
+                .dies
+                .is_any_read(unit, &controller.queues, |op| geometry.block_index_of(op.ppn) == block);
         if waits || self.must_stay(now, unit, plane, victim, controller) {
             return None;
         }
@@ -718,7 +754,7 @@ impl<C: Contents> DriveBackends<C> {
                     OpKind::Read
                 }
                 GcStep::Move(manner, pages) => {
-                    let taker = controller.unit_of_page(pages[0].target.to);
+                    let taker = controller.dies.unit_of_page(&controller.flash.geometry, pages[0].target.to);
                     if taker != unit && !others.contains(&taker) {
                         others.push(taker);
                     }
@@ -729,10 +765,14 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Again => continue,
                 GcStep::Erase => break,
             };
-            controller.tell_part(now, now + held, unit, kind, cause);
+            let channel = controller.dies.channel_of(unit);
+            controller.accounts.tell_part(now, now + held, unit, channel, kind, cause);
         }
         self.erase_held(now, unit, plane, victim, held, controller);
-        self.hold_others(now, &others, now + held, cause, controller);
+        // Units besides the victim's in which pages were programmed.
+        for other in others {
+            controller.occupy_unit(now, other, now + held, cause, self);
+        }
         Some(unit)
     }
 

@@ -1,6 +1,6 @@
 //! Read access to the state of the backends.
 
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, DriveHealth, Translation};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
@@ -44,8 +44,26 @@ impl<C: Contents> Translation<C> {
         controller: &Controller<C>,
     ) -> Span {
         match self.entry(usize::from(backend.0), page.low()) {
-            Some(MapEntry::At(ppn)) => controller.wait_for(now, controller.unit_of_page(ppn)),
+            Some(MapEntry::At(ppn)) => {
+                controller.wait_for(now, controller.dies.unit_of_page(&controller.flash.geometry, ppn))
+            }
             _ => Span::ZERO,
+        }
+    }
+
+    pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn, health: &DriveHealth) {
+        assert_eq!(self.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
+        let plane = self.blocks.geometry().plane_of(ppn);
+        let die_queue = &self.die_queues[self.die_queue_of(plane)];
+        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
+        assert!(
+            !health.is_damaged() || !self.blocks.is_failed(ppn),
+            "page {lpn} lies on flash that has not failed"
+        );
+        if self.physical {
+            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
+        } else {
+            assert!(self.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
     }
 }
@@ -77,11 +95,16 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
-        controller.log_operation(operation, self);
+        controller.accounts.log_operation(operation, &self.ftl);
         self.power.note_flight(controller.now, begun, operation);
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {
-            controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
+            controller.tell_granted(
+                operation.start,
+                controller.dies.unit_of_page(&controller.flash.geometry, ppn),
+                kind,
+                cause,
+            );
         }
     }
 
@@ -103,26 +126,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
-        assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
-        let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of(plane)];
-        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
-        assert!(
-            !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
-            "page {lpn} lies on flash that has not failed"
-        );
-        if self.ftl.physical {
-            assert_eq!(
-                self.ftl.physical_place(backend, Page::of(lpn)),
-                ppn,
-                "raw page {lpn} is where it says"
-            );
-        } else {
-            assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
-        }
-    }
-
     pub(in crate::drive) fn contents_of(
         &self,
         backend: BackendId,
@@ -135,7 +138,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         match entry {
             MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), &self.ftl)),
+            MapEntry::Pending(op) => Some(controller.queues.carried_page(at, op, page.low(), &self.ftl)),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }

@@ -8,7 +8,7 @@
 //! notifies it, and it moves the data.
 
 use super::limit::UNASKED;
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
@@ -98,11 +98,48 @@ impl Maintenance {
     pub(in crate::drive) fn begin_scrubbing<C: Contents>(&mut self, controller: &mut Controller<C>) {
         let geometry = &controller.flash.geometry;
         *self = Maintenance::of(geometry);
-        let Some(errors) = &controller.errors else { return };
+        let Some(model) = controller.errors.model() else { return };
         let pages =
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        self.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.every = model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
         self.scrub_from(SimTime::ZERO, controller);
+    }
+
+    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
+    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
+    fn next_to_scrub<C: Contents>(
+        &mut self,
+        ftl: &Translation<C>,
+        health: &DriveHealth,
+        controller: &Controller<C>,
+    ) -> (u64, Option<(PlaneId, Ppn)>) {
+        let geometry = &controller.flash.geometry;
+        let most = u64::from(4 * geometry.pages);
+        for passed in 1..=most {
+            let ppn = geometry.page_after(self.read);
+            self.read = ppn;
+            let plane = geometry.plane_of(ppn);
+            if !ftl.blocks.is_dead(plane)
+                && ftl.blocks.is_programmed(ppn)
+                && ftl.is_current(plane, ftl.blocks.owner(ppn), ppn, controller)
+                && !controller.is_being_programmed(
+                    controller.now,
+                    controller.dies.unit_of_page(geometry, ppn),
+                    ppn,
+                )
+                && !(health.checks_pages() && ftl.blocks.is_unreadable(ppn))
+            {
+                return (passed, Some((plane, ppn)));
+            }
+        }
+        (most, None)
+    }
+
+    /// Whether data of a block that is due are being moved, or can be.
+    fn is_refreshing<C: Contents>(&self, ftl: &Translation<C>, gc: &Gc) -> bool {
+        (0..self.due.len() as u32)
+            .map(PlaneId)
+            .any(|plane| gc.moves_because(plane, ftl) == Cause::Refresh || self.has_refresh(plane, ftl))
     }
 }
 
@@ -113,10 +150,10 @@ impl<C: Contents> DriveBackends<C> {
     #[cold]
     pub(in crate::drive) fn scrub(&mut self, now: SimTime, controller: &mut Controller<C>) {
         let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
-        if controller.dies.are_collecting() && self.is_refreshing() {
+        if controller.dies.are_collecting() && self.maintenance.is_refreshing(&self.ftl, &self.gc) {
             return controller.dies.scrub_at(now + self.flash.timing.slowest_read().busy());
         }
-        let (passed, found) = self.next_to_scrub(controller);
+        let (passed, found) = self.maintenance.next_to_scrub(&self.ftl, &self.health, controller);
         let next = now + Span(every.0.saturating_mul(passed));
         let Some((plane, ppn)) = found else {
             return controller.dies.scrub_at(next);
@@ -128,29 +165,8 @@ impl<C: Contents> DriveBackends<C> {
         let command = Command { flags: Flags::BACKGROUND, ..command };
         let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
         let contents = self.ftl.blocks.contents(ppn);
-        let unit = controller.unit_of_page(ppn);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
         controller.queue_read(now, ftl, command, token, unit, ppn, contents, self);
-    }
-
-    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
-    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
-    fn next_to_scrub(&mut self, controller: &Controller<C>) -> (u64, Option<(PlaneId, Ppn)>) {
-        let geometry = self.flash.geometry.clone();
-        let most = u64::from(4 * geometry.pages);
-        for passed in 1..=most {
-            let ppn = controller.page_after(self.maintenance.read);
-            self.maintenance.read = ppn;
-            let plane = geometry.plane_of(ppn);
-            if !self.ftl.blocks.is_dead(plane)
-                && self.ftl.blocks.is_programmed(ppn)
-                && self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
-                && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
-                && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
-            {
-                return (passed, Some((plane, ppn)));
-            }
-        }
-        (most, None)
     }
 
     /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
@@ -200,14 +216,6 @@ impl<C: Contents> DriveBackends<C> {
             self.ask_for_collection(plane, controller);
             self.gc.wake_collector(now, plane, controller);
         }
-    }
-
-    /// Whether data of a block that is due are being moved, or can be.
-    fn is_refreshing(&self) -> bool {
-        (0..self.flash.geometry.plane_count()).map(PlaneId).any(|plane| {
-            self.gc.moves_because(plane, &self.ftl) == Cause::Refresh
-                || self.maintenance.has_refresh(plane, &self.ftl)
-        })
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.

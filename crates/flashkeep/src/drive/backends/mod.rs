@@ -48,7 +48,7 @@ pub(super) use parts::Parts;
 pub(super) use power::Flight;
 
 use crate::blocks::{Chooser, GcThresholds, GcTurns};
-use crate::drive::DriveLife;
+use crate::drive::{BlockErases, DriveLife};
 use crate::engine::FixedMap;
 use crate::flash::{FlashArray, Ppn};
 use crate::ftl::allocation::PagePlacement;
@@ -247,6 +247,9 @@ pub(in crate::drive) struct DriveHealth {
     /// Whether error correction has given up a page.
     unreadable: bool,
     life: DriveLife,
+    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
+    /// existed then. By plane and block, and only up to the last block that has one.
+    erases_before: BlockErases,
 }
 
 /// The degraded capacity of an FTL: how many pages it can map, and how many it maps.

@@ -18,7 +18,7 @@ impl<C: Contents> Translation<C> {
     ) -> Option<Ppn> {
         match self.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
-            MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self),
+            MapEntry::Pending(op) => controller.queues.older_copy(ftl, op, lpn, self),
             MapEntry::Unmapped => None,
         }
     }
@@ -27,7 +27,7 @@ impl<C: Contents> Translation<C> {
     #[inline]
     pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
         match self.maps.get(ftl, lpn) {
-            MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self) == Some(ppn),
+            MapEntry::Pending(op) => controller.queues.older_copy(ftl, op, lpn, self) == Some(ppn),
             MapEntry::At(_) | MapEntry::Unmapped => false,
         }
     }
@@ -41,7 +41,7 @@ impl<C: Contents> Translation<C> {
         lpn: u32,
         controller: &mut Controller<C>,
     ) -> Option<Ppn> {
-        let older = controller.older_place(ftl, op, lpn, self).take();
+        let older = controller.queues.older_place(ftl, op, lpn, self).take();
         if !self.backends[ftl].remapped.is_empty() {
             self.backends[ftl].displace(op, lpn);
         }
@@ -59,7 +59,7 @@ impl<C: Contents> Translation<C> {
         controller: &mut Controller<C>,
     ) -> bool {
         let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return false };
-        let older = controller.older_place(ftl, op, lpn, self);
+        let older = controller.queues.older_place(ftl, op, lpn, self);
         debug_assert_eq!(*older, Some(from), "only current pages move");
         *older = Some(to);
         true
@@ -77,11 +77,11 @@ impl<C: Contents> Translation<C> {
         controller: &mut Controller<C>,
     ) -> Result<Option<Ppn>, ()> {
         let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return Err(()) };
-        let older = controller.older_copy(ftl, op, lpn, self);
+        let older = controller.queues.older_copy(ftl, op, lpn, self);
         if older.is_some_and(|older| power.is_newer(older, sequence)) {
             return Err(());
         }
-        Ok(controller.older_place(ftl, op, lpn, self).replace(ppn))
+        Ok(controller.queues.older_place(ftl, op, lpn, self).replace(ppn))
     }
 }
 
@@ -89,9 +89,9 @@ impl<C: Contents> DriveBackends<C> {
     /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
     pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         if let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn)
-            && controller.older_copy(ftl, op, lpn, &self.ftl).is_some()
+            && controller.queues.older_copy(ftl, op, lpn, &self.ftl).is_some()
         {
-            let older = controller.older_place(ftl, op, lpn, &self.ftl).take();
+            let older = controller.queues.older_place(ftl, op, lpn, &self.ftl).take();
             older.into_iter().for_each(|ppn| self.discard(ppn, controller));
         }
     }

@@ -45,7 +45,7 @@ impl<C: Contents> Translation<C> {
         let plane = self.blocks.geometry().plane_of(ppn);
         let mut die_queue = self.die_queue_of(plane);
         if controller.dies.is_spread() {
-            let unit = controller.unit_of_page(ppn);
+            let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
             let mut die_queues = self.backends[self.ftl_of(plane)].die_queues_range();
             die_queue =
                 die_queues.find(|&die_queue| self.die_queues[die_queue].unit == unit).unwrap_or(die_queue);
@@ -67,7 +67,7 @@ impl<C: Contents> Translation<C> {
     /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
     /// because pages may have no place for a long time.
     pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
-        controller.reads_behind_writes() && self.backends[ftl].limit.is_none()
+        controller.reads.wait_for_writes() && self.backends[ftl].limit.is_none()
     }
 
     /// A page is programmed where its number says, with what its spare area says of it.
@@ -241,7 +241,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.erase_any(plane, block);
-        controller.note_erased(plane, block);
+        controller.errors.note_erased(plane, block);
         self.power.forget_oobs(plane, block, &self.flash.geometry);
         self.ftl.backends[backend].erases += 1;
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {

@@ -188,7 +188,23 @@ impl Power {
         if let Some(flight) = data.flights.iter().find(|flight| flight.ppn == newer) {
             data.guard[block] = data.guard[block].max(flight.end);
         }
-        controller.guard_while_programmed(newer, block);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, newer);
+        controller.open.guard_while_programmed(unit, newer, block);
+    }
+
+    /// In a pool of several units: a block is not erased before the operation that has moved pages of it, which was
+    /// granted last in a unit and ends at `end`, as far as is known.
+    pub(super) fn guard_moved<C: Contents>(
+        &mut self,
+        unit: UnitId,
+        block: usize,
+        end: SimTime,
+        controller: &mut Controller<C>,
+    ) {
+        self.guard(Some(block), end);
+        if self.is_kept() {
+            controller.open.guard(unit, block);
+        }
     }
 
     /// Whether a block must not be erased yet; the unit is woken when it may be.
@@ -255,6 +271,12 @@ impl Power {
             let left = geometry.pages - geometry.page_of(next);
             data.sequences.set_run(next.0.into()..(next.0 + left).into(), 0);
         }
+    }
+
+    /// Whether a plane lacks the room to move the valid pages of a victim, as it may after power losses only: torn pages take
+    /// room.
+    pub(super) fn lacks_room<C: Contents>(&self, plane: PlaneId, victim: u32, ftl: &Translation<C>) -> bool {
+        self.is_kept() && ftl.lacks_room(plane, victim)
     }
 }
 
@@ -335,7 +357,9 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether all planes for some of an FTL's writes are in that state, so that waiting would never end. Such an FTL is
     /// degraded: it places pages in any plane, evicts pages to the controller's memory, and a power loss may lose those.
     pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) -> bool {
-        let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
+        let is_stopped = |&plane: &PlaneId| {
+            self.ftl.blocks.is_dead(plane) || self.gc.is_wedged(plane, &self.ftl, &self.power)
+        };
         let write_queue = |&plane: &PlaneId| self.ftl.die_queues[self.ftl.die_queue_of(plane)].write_queue;
         let mut planes = self.ftl.planes_of(ftl);
         planes.sort_by_key(write_queue);
@@ -353,21 +377,17 @@ impl<C: Contents> DriveBackends<C> {
     /// planes that have been left alone for want of room are collected, by eviction.
     pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
         let ftl = self.ftl.ftl_of(plane);
-        if !self.power.is_kept() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
+        if !self.power.is_kept()
+            || !self.gc.is_wedged(plane, &self.ftl, &self.power)
+            || !self.must_evict(now, ftl, controller)
+        {
             return;
         }
         for other in self.ftl.planes_of(ftl) {
-            if other != plane && self.has_garbage(other) {
+            if other != plane && self.gc.garbage_of(other, &self.ftl, &self.health).is_some() {
                 self.ask_for_collection(other, controller);
                 self.gc.wake_collector(now, other, controller);
             }
         }
-    }
-
-    /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
-    /// successors have a place, or because of torn pages: writes bound to it go to another plane.
-    pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
-        let lacks_room = |victim| self.power.is_kept() && self.ftl.lacks_room(plane, victim);
-        !self.ftl.blocks.has_room(plane) && self.gc.next_victim_of(plane, &self.ftl).is_none_or(lacks_room)
     }
 }

@@ -137,7 +137,7 @@ impl<C: Contents> DriveBackends<C> {
             self.note_placement(plane, lpn, cached, controller);
         }
         if !self.immediate.counting {
-            controller.note_old_data(ppn);
+            controller.errors.note_old_data(ppn);
         }
         let stream = if cached { SLC_STREAM } else { stream };
         self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);
@@ -330,7 +330,11 @@ impl<C: Contents> DriveBackends<C> {
                 .flat_map(|die_queue| self.ftl.die_queues[die_queue as usize].planes.iter().copied());
             let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
             let collects = |plane| {
-                if evicts { self.has_garbage(plane) } else { self.can_collect(plane) }
+                if evicts {
+                    self.gc.garbage_of(plane, &self.ftl, &self.health).is_some()
+                } else {
+                    self.can_collect(plane)
+                }
             };
             let bound = planes.clone().find(|&plane| allows(plane) && collects(plane));
             let mut others = planes.filter(|_| self.ftl.remaps);

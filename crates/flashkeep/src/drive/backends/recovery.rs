@@ -159,7 +159,7 @@ impl<C: Contents> Translation<C> {
     fn take_back_erase(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
         let (plane, block) = (self.blocks.geometry().plane_of(ppn), self.blocks.geometry().block_of(ppn));
         self.blocks.take_back_erase(plane, block);
-        controller.note_erase_taken_back(plane, block);
+        controller.errors.note_erase_taken_back(plane, block);
         let (ftl, cached) = (self.ftl_of(plane), self.blocks.geometry().is_slc_block(block));
         self.backends[ftl].erases -= u64::from(!cached);
         controller.accounts.counters_mut().slc.erases -= u64::from(cached);
@@ -213,9 +213,17 @@ impl<C: Contents> DriveBackends<C> {
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
                 OpKind::Erase
-                    if !begun && !self.ftl.physical && self.has_expired(plane, block, controller) =>
+                    if !begun
+                        && !self.ftl.physical
+                        && self.is_used_up(plane, block, controller)
+                        && self.ftl.blocks.is_failed_block(plane, block)
+                        && !self.ftl.blocks.is_dead(plane) =>
                 {
-                    self.take_back_expiry(plane, block);
+                    // It was granted together with the moves before it.
+                    self.ftl.blocks.reinstate_block(plane, block);
+                    if !self.flash.geometry.is_slc_block(block) {
+                        self.health.life.take_back_expiry();
+                    }
                     self.ftl.take_back_erase(flight.ppn, controller);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}
@@ -267,7 +275,9 @@ impl<C: Contents> DriveBackends<C> {
                 pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
             }
         }
-        controller.let_go_of_all(now);
+        controller.dies.free_all(now);
+        controller.dies.forget_planned();
+        controller.accounts.tell_all_cut_off(now);
         let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
         let (access, transfer) = (read.busy(), read.data_out);
         let mut free_at = vec![now; controller.dies.unit_count()];
@@ -286,8 +296,8 @@ impl<C: Contents> DriveBackends<C> {
                 controller.dies.plan_channel(channel, sent, end);
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
-                controller.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
-                controller.tell_hold(
+                controller.accounts.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
+                controller.accounts.tell_hold(
                     Resource::Channel(channel as u32),
                     sent,
                     end,
@@ -299,7 +309,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         for &ppn in erased_anew {
             let plane = self.flash.geometry.plane_of(ppn);
-            let unit = controller.unit_of_page(ppn).0 as usize;
+            let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn).0 as usize;
             let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
@@ -312,7 +322,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.accounts.counters_mut().slc.erases += u64::from(cached);
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
-            controller.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
+            controller.accounts.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
             controller.count_recovery(start, free_at[unit], ppn, OpKind::Erase, self);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);

@@ -34,9 +34,9 @@ impl<C: Contents> DriveBackends<C> {
         let erases = u64::from(self.ftl.blocks.renew_block(plane, block));
         if !self.flash.geometry.is_slc_block(block) {
             self.ftl.backends[backend].erases -= erases;
-            controller.begin_wear_of(plane, block);
+            *self.health.erases_before_of(&self.flash.geometry, plane, block) = 0;
         }
-        controller.note_renewed(plane, block);
+        controller.errors.note_renewed(plane, block);
         self.power.forget_oobs(plane, block, &self.flash.geometry);
         let index = self.flash.geometry.block_index(plane, block);
         self.power.land(|ppn| self.flash.geometry.block_index_of(ppn) == index, controller);
@@ -89,11 +89,11 @@ impl<C: Contents> DriveBackends<C> {
             let backend = self.ftl.ftl_of(plane);
             self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
             for block in 0..self.flash.geometry.all_blocks() {
-                controller.note_renewed(plane, block);
+                controller.errors.note_renewed(plane, block);
                 self.power.forget_oobs(plane, block, &self.flash.geometry);
             }
             for block in 0..self.flash.geometry.blocks {
-                controller.begin_wear_of(plane, block);
+                *self.health.erases_before_of(&self.flash.geometry, plane, block) = 0;
             }
             // Operations of the old plane do not continue on the new one.
             self.power.land(|ppn| self.flash.geometry.plane_of(ppn) == plane, controller);

@@ -90,26 +90,6 @@ impl<C: Contents> DriveBackends<C> {
         blocks > 0 && erases >= budgets
     }
 
-    /// Whether a block has reached the erase budget.
-    pub(super) fn has_expired(&self, plane: PlaneId, block: u32, controller: &Controller<C>) -> bool {
-        self.is_used_up(plane, block, controller)
-            && self.ftl.blocks.is_failed_block(plane, block)
-            && !self.ftl.blocks.is_dead(plane)
-    }
-
-    /// The last erase of a block was granted together with the moves before it, and the power was cut before it began.
-    #[cold]
-    pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
-        self.ftl.blocks.reinstate_block(plane, block);
-        if self.flash.geometry.is_slc_block(block) {
-            return;
-        }
-        self.health.life.expired -= 1;
-        if self.health.life.expired == 0 {
-            self.health.life.first_worn_block = None;
-        }
-    }
-
     /// A block may have died while pages were submitted one by one to a backend that did not count them yet: they are
     /// counted now.
     #[cold]
@@ -138,16 +118,14 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
         if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
-            *controller.erases_before_of(plane, block) += 1;
+            *self.health.erases_before_of(&self.flash.geometry, plane, block) += 1;
         }
     }
 
     pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
-        controller.accounts.set_erases_before(self.ftl.all_erases());
+        self.health.erases_before = self.ftl.all_erases();
         self.slc.begin();
-        if let Some(errors) = &mut controller.errors {
-            errors.begin();
-        }
+        controller.errors.begin();
         self.maintenance.begin_scrubbing(controller);
         self.look_at_caches(SimTime::ZERO, controller);
     }

@@ -186,7 +186,9 @@ impl<C: Contents> Translation<C> {
         let same = match choice {
             PlaneChoice::InTurn => None,
             PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
-            PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
+            PlaneChoice::MostFree | PlaneChoice::Same => {
+                op.dealt.or_else(|| self.only_plane_for(self.replaced_by(head, controller)))
+            }
         };
         let fits = |plane: PlaneId| {
             self.is_cached_in(plane, lpn)
@@ -298,15 +300,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// A page has been moved out of the cache.
-    pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn, controller: &mut Controller<C>) {
-        self.ftl.blocks.note_folded(from);
-        controller.accounts.counters_mut().slc.folded += 1;
-        if self.gc.is_low_for_idle(plane, &self.ftl) {
-            self.look_at(plane, controller);
-        }
-    }
-
     /// A block of the cache is erased, which is over at `end`.
     pub(super) fn erase_cached(
         &mut self,
@@ -319,7 +312,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.accounts.counters_mut().slc.died += dead;
         controller.accounts.counters_mut().slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
-        controller.note_erased(plane, block);
+        controller.errors.note_erased(plane, block);
         self.gc.start_anew(plane);
         if self.is_used_up(plane, block, controller) {
             self.expire(end, plane, block, controller);
@@ -333,7 +326,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &Controller<C>,
     ) -> bool {
-        if controller.errors.is_some() && controller.is_given_up_block(plane, block) {
+        if controller.errors.is_given_up_block(plane, block) {
             return true;
         }
         let erases = self.ftl.blocks.erases_of(plane, block);
@@ -359,7 +352,7 @@ impl<C: Contents> DriveBackends<C> {
         idle: u64,
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let mut planes = controller.planes_at_home(home);
+        let mut planes = controller.dies.planes_at_home(home, &self.flash.geometry);
         let folds = |plane| self.slc.folds_in_idle_time(plane, &self.gc, &self.ftl);
         planes.retain(|&plane| !self.ftl.blocks.is_dead(plane) && folds(plane));
         if planes.is_empty() {
@@ -405,7 +398,9 @@ impl<C: Contents> DriveBackends<C> {
                 && let Some(fold) = self.gc.collections[plane.0 as usize].under_way
             {
                 self.collect_now(plane, fold, controller);
-            } else if self.has_garbage(plane) && self.ftl.blocks.oldest_cached(plane).is_some() {
+            } else if self.gc.garbage_of(plane, &self.ftl, &self.health).is_some()
+                && self.ftl.blocks.oldest_cached(plane).is_some()
+            {
                 self.collect_immediately(plane, controller);
             } else {
                 return false;

@@ -67,7 +67,7 @@ impl<C: Contents> DriveBackends<C> {
         let channel = controller.dies[unit].channel as usize;
         let write_queue_waits =
             controller.dies.is_spread() && controller.dies.channel(channel).collecting != 0;
-        if write_queue_waits || controller.dies[controller.home_of(unit, self)].soft {
+        if write_queue_waits || controller.dies[controller.dies.home_of(unit, &self.ftl)].soft {
             controller.dies.wake_unit_at(unit, until);
         }
     }
@@ -105,7 +105,7 @@ impl<C: Contents> DriveBackends<C> {
         idle: u64,
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let planes = controller.planes_at_home(unit);
+        let planes = controller.dies.planes_at_home(unit, &self.flash.geometry);
         let (mut tried, mut waits) = (None, None);
         loop {
             let short = planes.iter().copied().filter(|plane| !self.ftl.blocks.is_dead(*plane));

@@ -3,9 +3,9 @@
 use super::backend::DieQueue;
 use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::{Controller, DriveOp};
-use crate::engine::{Cause, Contents};
+use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
-use crate::kernel::{Id, SimTime};
+use crate::kernel::Id;
 
 impl<C: Contents> Translation<C> {
     /// The block that a stream of a plane programs next.
@@ -65,19 +65,5 @@ impl<C: Contents> DriveBackends<C> {
             let block = self.ftl.next_block(plane, Some(stream));
             block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
         })
-    }
-
-    /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
-    pub(super) fn hold_others(
-        &mut self,
-        now: SimTime,
-        others: &[UnitId],
-        until: SimTime,
-        cause: Cause,
-        controller: &mut Controller<C>,
-    ) {
-        for &unit in others {
-            controller.occupy_unit(now, unit, until, cause, self);
-        }
     }
 }

@@ -8,7 +8,7 @@
 use super::gc::Pace;
 use super::{DriveBackends, Gc, Immediate, Translation};
 use crate::drive::Counters;
-use crate::drive::controller::Controller;
+use crate::drive::controller::{Controller, Verdict};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::{Copyback, MapEntry};
@@ -18,11 +18,6 @@ use crate::kernel::{SimTime, Span};
 pub(in crate::drive) const AHEAD: usize = 24;
 
 impl Immediate {
-    /// Whether operations count: all that take time, and those of an untimed run's requests.
-    pub(in crate::drive) fn counts(&self) -> bool {
-        !self.active || self.counting
-    }
-
     /// Whether pages that are written before time 0 only take contents.
     pub(in crate::drive) fn fill(&mut self, fills: bool) {
         self.fills = fills;
@@ -49,13 +44,14 @@ impl Gc {
     /// Whether collections only move pages into the first stream, without observers and without writes that wait.
     fn is_plainly_collected<C: Contents>(&self, ftl: &Translation<C>, controller: &Controller<C>) -> bool {
         !controller.queues.are_waiting()
-            && controller.is_unheard()
+            && controller.accounts.only_counts()
+            && !controller.errors.may_occur()
             && !self.notices.moves
             && !ftl.summaries
             && !ftl.streams.are_several()
             && !self.chooser.levels()
             && self.copyback != Copyback::ParitySkip
-            && (controller.errors.is_none() || self.copyback == Copyback::Off)
+            && (!controller.errors.may_occur() || self.copyback == Copyback::Off)
     }
 }
 
@@ -103,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
-                let contents = controller.carried_page(ftl, op, command.start.low(), &self.ftl);
+                let contents = controller.queues.carried_page(ftl, op, command.start.low(), &self.ftl);
                 controller.accounts.counters_mut().reads_from_memory += 1;
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
@@ -114,13 +110,18 @@ impl<C: Contents> DriveBackends<C> {
                     return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
                 }
                 let mut contents = self.ftl.blocks.contents(ppn);
-                if controller.errors.is_some() && self.immediate.counting {
+                if controller.errors.may_occur() && self.immediate.counting {
                     let course = controller.draw_errors(now, ppn, command.sectors, self);
-                    let Some(read) = controller.end_untimed(ftl, course, ppn, contents, self) else {
-                        let failed = Some((BackendId(ftl as u16), command.start));
-                        return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
-                    };
-                    contents = read;
+                    controller.accounts.count_attempts(ftl, course);
+                    match course.verdict {
+                        Verdict::Right => {}
+                        Verdict::Wrong => contents = contents.corrupted(),
+                        Verdict::Unreadable => {
+                            self.note_uncorrectable(ppn, controller);
+                            let failed = Some((BackendId(ftl as u16), command.start));
+                            return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
+                        }
+                    }
                 }
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
@@ -138,7 +139,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         if self.immediate.counting {
             if kind == OpKind::Program {
-                controller.note_data(controller.now, ppn);
+                controller.errors.note_data(controller.now, ppn);
             }
             controller.accounts.counters_mut().count(ftl as u16, kind, cause);
             controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
@@ -250,7 +251,7 @@ impl<C: Contents> DriveBackends<C> {
         self.power.begin_anew();
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         let timed = !untimed && !self.ftl.physical;
-        controller.check_commands(!timed || self.health.checks_pages() || !self.nvrams.is_empty());
+        controller.paths.check_commands(!timed || self.health.checks_pages() || !self.nvrams.is_empty());
         if untimed || self.ftl.physical {
             return;
         }
@@ -270,7 +271,8 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
         // Observers of operations are notified page by page.
-        let counted = controller.is_unheard()
+        let counted = controller.accounts.only_counts()
+            && !controller.errors.may_occur()
             && !self.ftl.streams.are_several()
             && !self.ftl.summaries
             && !self.slc.has_begun();

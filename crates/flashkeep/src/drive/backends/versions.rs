@@ -70,7 +70,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let older = self.ftl.replaced_by(head, controller);
         let same = self.ftl.only_plane_for(older);
-        if same.is_some_and(|same| self.is_wedged(same)) {
+        if same.is_some_and(|same| self.gc.is_wedged(same, &self.ftl, &self.power)) {
             // What the recovery goes by is the number of the write, not the block that it went to.
             return roomiest(&|_| true);
         }

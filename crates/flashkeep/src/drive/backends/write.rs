@@ -2,7 +2,9 @@
 
 use super::backend::{DieQueue, Ftl};
 use super::{DriveBackends, Power, Translation};
-use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker, UnitPhase};
+use crate::drive::controller::{
+    Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Queues, Taker, UnitPhase,
+};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
@@ -47,7 +49,8 @@ impl<C: Contents> Translation<C> {
                 controller.dies.wake_to_accept(now, unit);
             }
             let channel = controller.dies[unit].channel as usize;
-            let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
+            let cached = controller.flash.commands.cache_program;
+            let able = controller.dies.is_idle(now, unit) || cached && controller.dies.accepts(now, unit);
             if able && controller.dies.channel(channel).free_at > now {
                 controller.dies.arm_channel(channel);
             }
@@ -110,12 +113,12 @@ impl<C: Contents> Translation<C> {
         ftl: usize,
         op: u32,
         lpn: u32,
-        controller: &Controller<C>,
+        queues: &Queues<C>,
     ) -> usize {
         let remapped = self.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
         let place =
             remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
-        place.unwrap_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as usize)
+        place.unwrap_or_else(|| (lpn - queues[Id::new(op)].command.start.low()) as usize)
     }
 
     /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
@@ -565,7 +568,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         let noted = self.ftl.memory.write;
         let spent = match part {
-            CompletionPart::Durable => controller.breakdown_of_durable(op, noted),
+            CompletionPart::Durable => {
+                let DriveOp { since, durable, .. } = controller.queues[op];
+                controller.probe.durable_write(op, durable.since(since) + noted)
+            }
             _ => controller.breakdown_of_write(op, noted, self),
         };
         let DriveOp { token, command, acknowledged, durable, service, .. } = &controller.queues[op];

@@ -1,6 +1,6 @@
 //! Builds a controller from the parameters of its drive.
 
-use super::errors::ReadErrors;
+use super::errors::BitErrors;
 use super::open_operations::OpenOperations;
 use super::probe::LatencyProbe;
 use super::program::Programs;
@@ -34,26 +34,11 @@ impl<C: Contents> Controller<C> {
             scratch: Scratch::default(),
             probe: LatencyProbe::default(),
             open: OpenOperations::new(drive.suspend, units),
-            errors: ReadErrors::of(drive, geometry),
+            errors: BitErrors::of(drive, geometry),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             flash,
         }
-    }
-
-    /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
-    /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
-    /// ask for pages of always the same channels.
-    pub(in crate::drive) fn die_queues_in_turn(
-        &self,
-        die_queues: std::ops::Range<u32>,
-        channels: u32,
-        siblings: bool,
-    ) -> Vec<u32> {
-        let per_channel = (die_queues.end - die_queues.start) / channels;
-        let skew = |n: u32| if siblings { n } else { 0 };
-        let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
-        (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
     }
 }
 

@@ -5,8 +5,8 @@ use super::queue::DriveOp;
 use super::rounds::OpenRound;
 use super::spread::PoolUnits;
 use super::{Controller, Dies, Gangs, OpQueue};
+use crate::drive::Parameters;
 use crate::drive::backends::DriveBackends;
-use crate::drive::{Parameters, Resource};
 use crate::engine::{Cause, Contents, ReadEstimate};
 use crate::flash::scheduler::Class;
 use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
@@ -509,22 +509,10 @@ impl Dies {
         self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
     }
 
-    pub(super) fn place_of(&self, what: Resource) -> usize {
-        match what {
-            Resource::Unit(unit) => unit.0 as usize,
-            Resource::Channel(channel) => self.units.len() + channel as usize,
-        }
-    }
-
     /// When a unit and its channel have become free, if they have.
     #[inline(always)]
     pub(super) fn freed(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
         [self.free_at[unit.0 as usize], self.channels[channel].free_at]
-    }
-
-    /// Where operations are suspended: the operation of a unit is over at `end`.
-    pub(super) fn set_end_of_operation(&mut self, unit: UnitId, end: SimTime) {
-        self.agenda.set(self.units.len() + self.channels.len() + unit.0 as usize, end);
     }
 
     /// How long each channel has been in use.
@@ -635,7 +623,7 @@ impl<C: Contents> Controller<C> {
         ppn: Ppn,
         backends: &DriveBackends<C>,
     ) -> ReadEstimate {
-        let unit = self.unit_of_page(ppn);
+        let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
         if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
             return ReadEstimate::default();
         }
@@ -662,9 +650,9 @@ impl<C: Contents> Controller<C> {
 
     /// The rest of the collection that a unit is doing or does next: copies of the pages that are still valid, and the erase.
     fn rest_of_collection(&self, now: SimTime, unit: UnitId, backends: &DriveBackends<C>) -> Span {
-        let Some((plane, victim)) =
-            self.dies[unit].collect_head.and_then(|plane| backends.victim_in(now, plane))
-        else {
+        let Some((plane, victim)) = self.dies[unit].collect_head.and_then(|plane| {
+            backends.gc.victim_in(now, plane, &backends.ftl, &backends.maintenance, &self.flash)
+        }) else {
             return Span::ZERO;
         };
         let first = self.flash.geometry.ppn(plane, victim, 0);

@@ -4,10 +4,10 @@
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
 
-use super::{Controller, Gangs};
+use super::{Controller, Dies, Gangs};
 use crate::drive::backends::DriveBackends;
 use crate::engine::Contents;
-use crate::flash::{BusUse, UnitId};
+use crate::flash::{BusUse, FlashArray, UnitId};
 use crate::kernel::SimTime;
 use std::ops::Range;
 
@@ -51,19 +51,6 @@ impl Gangs {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
-    pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> GangTurn {
-        let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
-        if end <= now || begun == now {
-            return GangTurn::Begins;
-        }
-        if self.flash.bus == BusUse::Operations && self.dies.channels[channel].ready != 0 {
-            return GangTurn::GoesOn;
-        }
-        self.dies.agenda.set(self.dies.unit_count() + channel, end);
-        GangTurn::Waits
-    }
-
     /// An operation was granted; the other channels of the gang begin now or wait until it has ended.
     pub(super) fn begin(
         &mut self,
@@ -73,7 +60,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let gang = channel / self.dies.gangs.size;
-        let end = self.ends_at(now, channel, unit);
+        let end = self.dies.ends_at(now, channel, unit, &self.flash);
         let round = &mut self.dies.gangs.rounds[gang];
         if round.end <= now && round.begun != now {
             *round = GangRound { begun: now, end };
@@ -86,14 +73,29 @@ impl<C: Contents> Controller<C> {
             round.end = round.end.max(end);
         }
     }
+}
+
+impl Dies {
+    /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
+    pub(super) fn turn_of(&mut self, now: SimTime, channel: usize, bus: BusUse) -> GangTurn {
+        let GangRound { begun, end } = self.gangs.rounds[channel / self.gangs.size];
+        if end <= now || begun == now {
+            return GangTurn::Begins;
+        }
+        if bus == BusUse::Operations && self.channels[channel].ready != 0 {
+            return GangTurn::GoesOn;
+        }
+        self.agenda.set(self.unit_count() + channel, end);
+        GangTurn::Waits
+    }
 
     /// When the granted operations let the gang continue.
-    fn ends_at(&self, now: SimTime, channel: usize, unit: UnitId) -> SimTime {
-        let free_at = self.dies.free_at[unit.0 as usize];
-        if self.flash.bus == BusUse::Transfers {
-            self.dies.channels[channel].free_at
+    fn ends_at(&self, now: SimTime, channel: usize, unit: UnitId, flash: &FlashArray) -> SimTime {
+        let free_at = self.free_at[unit.0 as usize];
+        if flash.bus == BusUse::Transfers {
+            self.channels[channel].free_at
         } else if free_at == SimTime::NEVER {
-            now + self.flash.timing.slowest_read().busy() + self.flash.timing.transfer(0)
+            now + flash.timing.slowest_read().busy() + flash.timing.transfer(0)
         } else {
             free_at
         }

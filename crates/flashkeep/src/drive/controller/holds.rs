@@ -5,8 +5,8 @@
 //! Recording operations would not suffice: a read releases its channel, and later its die, while other
 //! operations go first; planes that work together hold their die once.
 
-use super::Controller;
 use super::dies::UnitPhase;
+use super::{Controller, DriveAccounts};
 use crate::drive::backends::DriveBackends;
 use crate::drive::{BusyPeriod, Resource, Told};
 use crate::engine::{Cause, Contents};
@@ -25,9 +25,9 @@ impl<C: Contents> Controller<C> {
             // It waits for its channel, and does nothing meanwhile.
             UnitPhase::Ready => now,
         };
-        self.tell_hold(Resource::Unit(unit), now, until, kind, cause);
+        self.accounts.tell_hold(Resource::Unit(unit), now, until, kind, cause);
         let until = self.dies.channels[channel as usize].free_at;
-        self.tell_hold(Resource::Channel(channel), now, until, kind, cause);
+        self.accounts.tell_hold(Resource::Channel(channel), now, until, kind, cause);
     }
 
     /// Data leave a unit over its channel because of `cause`; none for its collection.
@@ -44,21 +44,21 @@ impl<C: Contents> Controller<C> {
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, OpKind::Read, cause);
     }
+}
 
-    /// A part of what holds a unit and its channel together since `now` is over at `end`.
+impl DriveAccounts {
+    /// A part of what holds a unit and its channel together since `start` is over at `end`.
     pub(in crate::drive) fn tell_part(
         &mut self,
-        now: SimTime,
+        start: SimTime,
         end: SimTime,
         unit: UnitId,
+        channel: usize,
         kind: OpKind,
         cause: Cause,
     ) {
-        if self.accounts.watch.is_some() {
-            let channel = self.dies[unit].channel;
-            self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
-            self.tell_hold(Resource::Channel(channel), now, end, kind, cause);
-        }
+        self.tell_hold(Resource::Unit(unit), start, end, kind, cause);
+        self.tell_hold(Resource::Channel(channel as u32), start, end, kind, cause);
     }
 
     /// Reports that a resource is in use from `start` to `end`, without the part that has been reported already.
@@ -70,8 +70,8 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         cause: Cause,
     ) {
-        let place = self.dies.place_of(what);
-        let Some(watch) = &mut self.accounts.watch else { return };
+        let place = self.place_of(what);
+        let Some(watch) = &mut self.watch else { return };
         let Some(told) = watch.told.get_mut(place) else { return };
         let start = start.max(*told);
         if start < end {
@@ -84,19 +84,24 @@ impl<C: Contents> Controller<C> {
 
     /// The current operation is cut off at `now`, so that the next one may begin.
     pub(in crate::drive) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
-        let place = self.dies.place_of(what);
-        if let Some(told) = self.accounts.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
+        let place = self.place_of(what);
+        if let Some(told) = self.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
             *told = now.min(*told);
         }
     }
 
-    /// The power has failed: all operations are cut off, and all resources are free.
-    pub(in crate::drive) fn let_go_of_all(&mut self, now: SimTime) {
-        self.dies.free_at.fill(now);
-        self.dies.forget_planned();
-        self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.told.iter_mut().for_each(|told| *told = now.min(*told));
+    /// The power has failed: all operations are cut off.
+    pub(in crate::drive) fn tell_all_cut_off(&mut self, now: SimTime) {
+        for told in self.watch.iter_mut().flat_map(|watch| &mut watch.told) {
+            *told = now.min(*told);
+        }
+    }
+
+    /// The place of a resource in the list of reported holds, [`Watch`].
+    fn place_of(&self, what: Resource) -> usize {
+        match what {
+            Resource::Unit(unit) => unit.0 as usize,
+            Resource::Channel(channel) => self.units + channel as usize,
         }
     }
 }

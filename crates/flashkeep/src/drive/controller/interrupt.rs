@@ -5,44 +5,10 @@ use super::queue::DriveOp;
 use crate::drive::Fault;
 use crate::drive::backends::{DriveBackends, UNASKED};
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Verb};
-use crate::flash::{PlaneId, UnitId};
+use crate::flash::PlaneId;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
-    /// Fails the reads that wait for failed parts.
-    pub(in crate::drive) fn fail_waiting_reads(
-        &mut self,
-        now: SimTime,
-        plane: PlaneId,
-        what: Fault,
-        backends: &mut DriveBackends<C>,
-    ) {
-        let geometry = self.flash.geometry.clone();
-        for unit in self.dies.units_of(plane) {
-            let reads = &mut self.dies[unit].reads;
-            let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
-            for op in self.no_longer_waiting(unit, waiting) {
-                self.fail_read(now, op, backends);
-            }
-        }
-    }
-
-    /// Reads have been taken out of a unit's queue.
-    pub(in crate::drive) fn no_longer_waiting(
-        &mut self,
-        unit: UnitId,
-        reads: Vec<Id<DriveOp>>,
-    ) -> Vec<Id<DriveOp>> {
-        let state = &mut self.dies.units[unit.0 as usize];
-        for &op in &reads {
-            state.queued = state.queued - self.queues[op].service;
-        }
-        if !state.reads.head.is_some() {
-            self.dies.channels[state.channel as usize].waiting &= !state.bit;
-        }
-        reads
-    }
-
     /// A read that waited, or was being done, fails.
     pub(in crate::drive) fn fail_read(
         &mut self,
@@ -51,7 +17,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let DriveOp { token, command, ftl, ppn, course, .. } = self.queues[op];
-        self.forget_doomed(ppn);
+        self.errors.forget_doomed(ppn);
         if token.slot == UNASKED && !course.discarded {
             backends.maintenance.scrub_on(now, self);
         } else if !course.discarded {
@@ -74,6 +40,22 @@ impl<C: Contents> Controller<C> {
         for n in 0..u32::from(command.count) {
             let failed = Some((backend, command.start.plus(n)));
             self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
+        }
+    }
+
+    /// Fails the reads that wait for failed parts.
+    pub(in crate::drive) fn fail_waiting_reads(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        what: Fault,
+        backends: &mut DriveBackends<C>,
+    ) {
+        for unit in self.dies.units_of(plane) {
+            let strikes = |op: &DriveOp| what.strikes(&self.flash.geometry, op.ppn);
+            for op in self.dies.take_reads(unit, &mut self.queues, strikes) {
+                self.fail_read(now, op, backends);
+            }
         }
     }
 }

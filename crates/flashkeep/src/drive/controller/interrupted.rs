@@ -46,7 +46,7 @@ impl<C: Contents> Controller<C> {
         // An attempt whose data are given up was logged when its unit continued sensing.
         if !course.discarded {
             let read = LoggedOperation::new([start, now.max(start)], ppn, OpKind::Read, command.cause);
-            self.log_operation(&LoggedOperation { age: Some(token.age), ..read }, backends);
+            self.accounts.log_operation(&LoggedOperation { age: Some(token.age), ..read }, &backends.ftl);
         }
     }
 
@@ -59,7 +59,7 @@ impl<C: Contents> Controller<C> {
     ) {
         for read in backends.gc.reads_of(unit) {
             for operation in read.interrupted(now) {
-                self.log_operation(&operation, backends);
+                self.accounts.log_operation(&operation, &backends.ftl);
             }
         }
     }

@@ -9,11 +9,6 @@ use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
-    /// Measures where the time of commands goes, from now on.
-    pub(in crate::drive) fn break_down(&mut self) {
-        self.probe.start(self.dies.unit_count(), self.dies.channels.len());
-    }
-
     // ---------------------------------------------------------------- histories
 
     /// A unit works until then, which is recorded if that is not for the host.
@@ -108,20 +103,18 @@ impl<C: Contents> Controller<C> {
     ) -> Id<DriveOp> {
         let DriveOp { since, late, next, course, .. } = self.queues[op];
         let (at, waited) = ((unit, channel), (since, granted));
-        let freed = if since < granted { self.freed_for_read(channel, unit) } else { [granted; 2] };
-        let new = self.errors.is_some() && !course.again;
+        let mut freed = [granted; 2];
+        if since < granted {
+            freed = self.dies.freed(channel, unit);
+            // A suspended unit takes reads.
+            freed[0] = self.open.free_for_reads(unit).unwrap_or(freed[0]);
+        }
+        let new = self.errors.may_occur() && !course.again;
         if !self.probe.begin_read(op, at, waited, freed, phases, new) {
             let rest = self.other_wait(false, late, backends);
             self.probe.list_wait(op, self.probe.wait(at, waited, freed, rest));
         }
         next
-    }
-
-    /// When a unit and its channel had become free for a read, which a suspended unit takes.
-    #[inline(always)]
-    fn freed_for_read(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
-        let [unit_freed, channel_freed] = self.dies.freed(channel, unit);
-        [self.open.free_for_reads(unit).unwrap_or(unit_freed), channel_freed]
     }
 
     /// A unit senses a page after `lead`, for reads that have just been granted, or for GC, and then keeps it for the
@@ -181,58 +174,12 @@ impl<C: Contents> Controller<C> {
         if !op.is_some() || !self.probe.is_on() {
             return TimeSpent::Memory;
         }
-        if self.errors.is_some() {
+        if self.errors.may_occur() {
             let course = self.queues[op].course;
-            let decoding = self.decoding(course);
+            let decoding = self.errors.decoding(course);
             return self.probe.decoded_read(now, channel, (op, course.again), transfer, decoding);
         }
         self.probe.read(now, channel, op, transfer)
-    }
-
-    /// Keeps where the time of a read went whose data cross the channel from now on and are decoded in vain.
-    pub(super) fn keep_attempt(&mut self, now: SimTime, channel: usize, op: Id<DriveOp>, transfer: Span) {
-        let course = self.queues[op].course;
-        let decoding = self.decoding(course);
-        self.probe.keep_attempt(now, channel, (op, course.again), transfer, decoding);
-    }
-
-    /// Where the time of a read in a round goes, which ends at `end`. It waits for the transfers of others.
-    pub(super) fn breakdown_of_read_in_round(
-        &mut self,
-        op: Id<DriveOp>,
-        end: SimTime,
-        phases: &OpPhases,
-        transfer: Span,
-    ) -> TimeSpent {
-        let DriveOp { since, course, .. } = self.queues[op];
-        let decoding = self.errors.is_some().then(|| self.decoding_in_rounds(op));
-        self.probe.read_in_round((op, since, course.again), end, phases, transfer, decoding)
-    }
-
-    /// Keeps where the time of a read in a round went whose data are decoded in vain.
-    pub(super) fn keep_attempt_in_round(
-        &mut self,
-        op: Id<DriveOp>,
-        end: SimTime,
-        phases: &OpPhases,
-        transfer: Span,
-    ) {
-        let DriveOp { since, course, .. } = self.queues[op];
-        self.probe.keep_attempt_in_round((op, since, course.again), end, phases, transfer);
-    }
-
-    /// Where the time of a read goes that memory serves, if its request was admitted late.
-    #[inline]
-    pub(super) fn breakdown_of_late_read(&mut self, now: SimTime) -> TimeSpent {
-        let (late, memory) = (self.admitted.since(now), self.flash.timing.memory);
-        if late == Span::ZERO {
-            return TimeSpent::Memory;
-        }
-        self.probe.list(|| {
-            let mut parts = Breakdown::of(Part::Queue, late);
-            parts.add(Part::Cache, memory);
-            parts
-        })
     }
 
     /// Where the time of a write goes whose pages all have their places. The map then notes them, which takes `noted`.
@@ -281,22 +228,6 @@ impl<C: Contents> Controller<C> {
         self.probe.list(|| parts)
     }
 
-    /// Where the time of the erases of a trim goes, of which the longest takes `erase`.
-    pub(super) fn breakdown_of_erases(&mut self, op: Id<DriveOp>, end: SimTime, erase: Span) -> TimeSpent {
-        let since = self.queues[op].since;
-        self.probe.list(|| {
-            let mut parts = Breakdown::of(Part::Array, erase);
-            parts.fit(end.since(since), Part::Die);
-            parts
-        })
-    }
-
-    /// Where the time of a write goes that found no place.
-    pub(super) fn breakdown_of_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) -> TimeSpent {
-        let since = self.queues[op].since;
-        self.probe.list(|| Breakdown::of(Part::Die, now.since(since)))
-    }
-
     /// The reads that a unit begins wait for it until it can sense.
     fn note_lead(&mut self, granted: SimTime, unit: UnitId, lead: Span) {
         let mut op = self.dies[unit].current;
@@ -320,11 +251,5 @@ impl<C: Contents> Controller<C> {
         let DriveOp { since, late, .. } = self.queues[op];
         let at = (unit, self.dies[unit].channel as usize);
         self.probe.wait(at, (since, granted), freed, self.other_wait(true, late, backends))
-    }
-
-    /// Where the time of a write goes that was acknowledged when its data had crossed the channel, until it is durable.
-    pub(in crate::drive) fn breakdown_of_durable(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
-        let DriveOp { since, durable, .. } = self.queues[op];
-        self.probe.durable_write(op, durable.since(since) + noted)
     }
 }

@@ -29,15 +29,15 @@ mod work;
 
 pub(super) use dies::{BusyUnitState, UnitPhase};
 pub use errors::ErrorCounts;
-pub(super) use errors::{ReadAttempts, ReadErrors, Verdict};
+pub(super) use errors::{BitErrors, ReadAttempts, Verdict};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
 pub(super) use queue::DriveOp;
 pub(super) use read::Commands;
 pub(super) use sources::{Next, Taker};
 pub use work::OperationTimes;
 
-use crate::drive::{BlockErases, Counters, OperationObserver, Parameters, Told};
-use crate::engine::{Contents, Done};
+use crate::drive::{Counters, OperationObserver, Parameters, Told};
+use crate::engine::{Breakdown, Contents, Done, Part};
 use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, UnitId};
 use crate::kernel::{Agenda, Arena, Id, SimTime};
 use dies::Channel;
@@ -68,8 +68,7 @@ pub(super) struct Controller<C> {
     pub(super) probe: LatencyProbe,
     /// The operations whose ends may move, if operations are suspended for reads.
     pub(super) open: OpenOperations,
-    /// Bit errors, if reads of healthy flash can fail.
-    pub(super) errors: Option<Box<ReadErrors>>,
+    pub(super) errors: BitErrors,
     pub(super) now: SimTime,
     /// When the last request was admitted.
     pub(super) admitted: SimTime,
@@ -162,9 +161,8 @@ pub(in crate::drive) struct Scratch {
 #[derive(Clone, Default)]
 pub(in crate::drive) struct DriveAccounts {
     counters: Counters,
-    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
-    /// existed then. By plane and block, and only up to the last block that has one.
-    erases_before: BlockErases,
+    /// The number of units, which come before channels in the lists of [`Watch`].
+    units: usize,
     /// Busy times, if the drive file gives currents.
     work: Option<Box<OperationTimes>>,
     watch: Option<Box<Watch>>,
@@ -190,30 +188,10 @@ pub(in crate::drive) struct Gangs {
 }
 
 impl<C: Contents> Controller<C> {
-    /// Programs take this path.
-    pub(in crate::drive) fn take_path(&mut self, programs: Programs) {
-        self.paths.programs = programs;
-    }
-
-    /// Commands go to FTLs that are whole and timed, or are looked at one by one (`checked`).
-    pub(in crate::drive) fn check_commands(&mut self, checked: bool) {
-        self.paths.commands = Commands::of_mapped(!checked);
-    }
-
-    #[inline(always)]
-    pub(in crate::drive) fn takes_commands_directly(&self) -> bool {
-        self.paths.commands == Commands::Direct
-    }
-
-    /// Whether pages on their way to flash are read from there, after their program.
-    pub(in crate::drive) fn reads_behind_writes(&self) -> bool {
-        self.reads.behind
-    }
-
     /// All operations that wait or are in progress are lost.
     pub(in crate::drive) fn lose_power(&mut self) {
         self.queues.clear();
-        self.forget_all_doomed();
+        self.errors.forget_all_doomed();
         self.done.clear();
         self.dies.clear();
     }
@@ -232,11 +210,35 @@ impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         self.open.forget_write(op);
         if !self.queues.is_unasked(op) {
-            let DriveOp { token, command, .. } = self.queues[op];
-            let spent = self.breakdown_of_unplaced(now, op);
+            let DriveOp { token, command, since, .. } = self.queues[op];
+            let spent = self.probe.list(|| Breakdown::of(Part::Die, now.since(since)));
             self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
         }
         self.answer_behind(now, op);
         self.queues.release(op);
+    }
+}
+
+impl Paths {
+    /// Programs take this path.
+    pub(in crate::drive) fn take(&mut self, programs: Programs) {
+        self.programs = programs;
+    }
+
+    /// Commands go to FTLs that are whole and timed, or are looked at one by one (`checked`).
+    pub(in crate::drive) fn check_commands(&mut self, checked: bool) {
+        self.commands = Commands::of_mapped(!checked);
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn are_direct(&self) -> bool {
+        self.commands == Commands::Direct
+    }
+}
+
+impl ReadRules {
+    /// Whether pages on their way to flash are read from there, after their program.
+    pub(in crate::drive) fn wait_for_writes(&self) -> bool {
+        self.behind
     }
 }

@@ -10,7 +10,7 @@ use super::program::{Full, PageWrite};
 use super::queue::DriveOp;
 use crate::drive::backends::{DieQueue, DriveBackends};
 use crate::engine::{Command, Contents};
-use crate::flash::{BusUse, MultiPlane, OpKind, PlaneId, Ppn, UnitId};
+use crate::flash::{BusUse, MultiPlane, OpKind, PlaneId, UnitId};
 use crate::ftl::{Allocation, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
@@ -198,7 +198,7 @@ impl<C: Contents> Controller<C> {
         let geometry = &self.flash.geometry;
         let number = geometry.flash_page_of(self.queues[first].ppn);
         let plane = geometry.plane_of(self.queues[first].ppn).0;
-        let die = |ppn| self.die_of(geometry.plane_of(ppn), geometry.block_of(ppn));
+        let die = |ppn| self.flash.die_of(geometry.plane_of(ppn), geometry.block_of(ppn));
         let die_of_first = die(self.queues[first].ppn);
         let mut planes = 1_u128 << (plane % geometry.planes);
         let (mut last, mut count, several) = (first, 1, self.flash.commands.multi_plane != MultiPlane::Off);
@@ -210,9 +210,11 @@ impl<C: Contents> Controller<C> {
             let apart = several
                 && self.flash.geometry.is_slc(ppn) == self.flash.geometry.is_slc(self.queues[first].ppn)
                 && self.flash.geometry.flash_page_of(ppn) == number
-                && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
+                && self.flash.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
-            let along = backends.packing.shares() && !apart && self.is_brought_up(first, ppn);
+            let along = backends.packing.shares()
+                && !apart
+                && self.queues.is_brought_up(first, ppn, &self.flash.geometry);
             if (apart || along) && !self.open.keeps_waiting(&self.flash.geometry, unit, ppn) {
                 planes |= bit;
                 self.queues[at].placed = u16::from(along);
@@ -232,18 +234,6 @@ impl<C: Contents> Controller<C> {
         count
     }
 
-    /// Whether a page is read along with one of those that are linked to the first.
-    fn is_brought_up(&self, first: Id<DriveOp>, ppn: Ppn) -> bool {
-        let mut at = first;
-        while at.is_some() {
-            if self.flash.geometry.share_a_page(self.queues[at].ppn, ppn) {
-                return true;
-            }
-            at = self.queues[at].next;
-        }
-        false
-    }
-
     // ---------------------------------------------------------------- erases
 
     /// Planes of the same die whose victims are ready to be erased too.
@@ -255,7 +245,7 @@ impl<C: Contents> Controller<C> {
         block: u32,
         backends: &mut DriveBackends<C>,
     ) -> Vec<(PlaneId, u32)> {
-        let (die, home) = (self.die_of(first, block), self.dies.of_plane[first.0 as usize]);
+        let (die, home) = (self.flash.die_of(first, block), self.dies.of_plane[first.0 as usize]);
         let unit = self.dies.unit_of_block(first, block);
         let mut ready = Vec::new();
         let mut at = self.dies[home].collect_head;
@@ -266,7 +256,7 @@ impl<C: Contents> Controller<C> {
             }
             if let Some(victim) =
                 backends.gc.victim_of(plane, &mut backends.maintenance, &mut backends.ftl, self)
-                && self.die_of(plane, victim) == die
+                && self.flash.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)
                 && !backends.must_stay(now, unit, plane, victim, self)

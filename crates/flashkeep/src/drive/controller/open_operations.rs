@@ -405,7 +405,7 @@ impl OpenOperations {
 
     /// The data of the last read of a unit leave until `end`; false if it is not suspended.
     #[inline(always)]
-    pub(super) fn end_read(&mut self, unit: UnitId, end: SimTime) -> bool {
+    pub(in crate::drive) fn end_read(&mut self, unit: UnitId, end: SimTime) -> bool {
         let suspended = self.unit_mut(unit).and_then(|this| this.suspended.as_mut());
         suspended.map(|suspended| suspended.until = end).is_some()
     }
@@ -425,5 +425,21 @@ impl OpenOperations {
         // Observers are notified of its parts, one by one.
         first.since = now;
         Some(Resumed { delay, free_at, first_death: first.is_first_death.then_some(first.end) })
+    }
+
+    /// A block is not erased before the operation granted last in a unit is over.
+    pub(in crate::drive) fn guard(&mut self, unit: UnitId, block: usize) {
+        self.last_mut(unit).into_iter().for_each(|operation| operation.guards.push(block));
+    }
+
+    /// A block is not erased before a page of a unit is programmed, if that is under way.
+    pub(in crate::drive) fn guard_while_programmed(&mut self, unit: UnitId, ppn: Ppn, block: usize) {
+        let program = self.of_mut(unit).find(|operation| operation.programs(ppn));
+        program.into_iter().for_each(|operation| operation.guards.push(block));
+    }
+
+    /// The erase that was granted last in a unit is answered when it is over; false if its end is known.
+    pub(super) fn answer_when_over(&mut self, unit: UnitId, erase: Id<DriveOp>) -> bool {
+        self.last_mut(unit).map(|operation| operation.erase = erase).is_some()
     }
 }

@@ -77,7 +77,7 @@ impl<C: Contents> Controller<C> {
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page], backends);
         backends.erase_physical_block(end, usize::from(ftl), ppn, self);
-        if !self.answer_when_over(unit, op) {
+        if !self.open.answer_when_over(unit, op) {
             self.erased(op, end, end.since(now));
         }
         unit
@@ -94,8 +94,8 @@ impl<C: Contents> Controller<C> {
         if state.placed > 0 {
             return;
         }
-        let DriveOp { token, command, durable, service, .. } = *state;
-        let spent = self.breakdown_of_erases(trim, durable, service);
+        let DriveOp { token, command, since, durable, service, .. } = *state;
+        let spent = self.probe.erases(durable.since(since), service);
         self.done.push(Done { service, spent, ..Done::at(token, u32::from(command.count), durable) });
         self.queues.release(trim);
     }

@@ -210,7 +210,7 @@ impl LatencyProbe {
     }
 
     /// Measures from now on.
-    pub(super) fn start(&mut self, units: usize, channels: usize) {
+    pub(in crate::drive) fn start(&mut self, units: usize, channels: usize) {
         self.0 = Some(Box::new(Measured {
             units: vec![BusyHistory::default(); units],
             channels: vec![BusyHistory::default(); channels],
@@ -519,12 +519,47 @@ impl LatencyProbe {
     }
 
     /// Where the time of a write goes that was acknowledged when its data had crossed the channel, until it is durable.
-    pub(super) fn durable_write(&mut self, op: Id<DriveOp>, span: Span) -> TimeSpent {
+    pub(in crate::drive) fn durable_write(&mut self, op: Id<DriveOp>, span: Span) -> TimeSpent {
         let Some(measured) = &mut self.0 else { return TimeSpent::Memory };
         let array = measured.placed.get(op.index()).map_or(Span::ZERO, |placed| placed.array);
         let mut parts = measured.open(op).0;
         parts.add(Part::Array, array);
         parts.fit(span, Part::Die);
         measured.list(parts)
+    }
+
+    /// Where the time of a read goes that memory serves, if its request was admitted late.
+    #[inline]
+    pub(super) fn late_read(&mut self, late: Span, memory: Span) -> TimeSpent {
+        if late == Span::ZERO {
+            return TimeSpent::Memory;
+        }
+        self.list(|| {
+            let mut parts = Breakdown::of(Part::Queue, late);
+            parts.add(Part::Cache, memory);
+            parts
+        })
+    }
+
+    /// Where the time `span` of the erases of a trim goes, of which the longest takes `erase`.
+    pub(super) fn erases(&mut self, span: Span, erase: Span) -> TimeSpent {
+        self.list(|| {
+            let mut parts = Breakdown::of(Part::Array, erase);
+            parts.fit(span, Part::Die);
+            parts
+        })
+    }
+
+    /// Whether a page of a write is acknowledged last so far, at `end`, of those acknowledged by `last`; of pages that end
+    /// together it is the one that was granted last, in any order in which units are settled.
+    pub(super) fn is_last_page(
+        &self,
+        op: Id<DriveOp>,
+        last: SimTime,
+        granted: (SimTime, UnitId),
+        end: SimTime,
+    ) -> bool {
+        let after = |other: PlacedPage| granted >= (other.granted, other.unit);
+        end > last || end == last && self.placed(op).is_some_and(after)
     }
 }

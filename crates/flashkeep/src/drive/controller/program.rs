@@ -9,7 +9,9 @@ use super::{Controller, Scratch};
 use crate::drive::LoggedOperation;
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents};
-use crate::flash::{Acknowledge, BusUse, FlashOp, OpKind, OpPhases, PlaneId, Pools, Ppn, Target, UnitId};
+use crate::flash::{
+    Acknowledge, BusUse, FlashArray, FlashOp, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId,
+};
 use crate::kernel::{Id, SimTime, Span};
 
 /// A page that an operation programs, or the first page of a block that it erases.
@@ -96,6 +98,13 @@ impl Manner {
     pub(in crate::drive) fn erase() -> Manner {
         Manner { kind: OpKind::Erase, summaries: 0, cached: false }
     }
+
+    /// The phases of an operation on these pages.
+    #[inline(always)]
+    fn cost(self, flash: &FlashArray, pages: &[PageWrite]) -> OpPhases {
+        let targets = pages.iter().map(|page| page.target);
+        flash.timing.cost(&flash.geometry, FlashOp { kind: self.kind, targets, summaries: self.summaries })
+    }
 }
 
 /// The mode of programs, as a type; what a mode does not need is compiled away.
@@ -168,7 +177,7 @@ impl<C: Contents> Controller<C> {
         pages: &[PageWrite],
         backends: &mut DriveBackends<C>,
     ) -> SimTime {
-        let phases = self.cost_of_pages(manner, pages);
+        let phases = manner.cost(&self.flash, pages);
         let freed = self.dies.freed(channel, unit);
         let (first, end) =
             self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause, backends);
@@ -217,7 +226,7 @@ impl<C: Contents> Controller<C> {
         pages: &[PageWrite],
         backends: &mut DriveBackends<C>,
     ) -> OpPhases {
-        let phases = self.cost_of_pages(manner, pages);
+        let phases = manner.cost(&self.flash, pages);
         let end = start + phases.busy();
         let course = OperationCourse { granted: start, first: start, end, freed: [start; 2], open: false };
         self.conclude(course, &phases, unit, manner.kind, pages, backends);
@@ -247,12 +256,6 @@ impl<C: Contents> Controller<C> {
         let course = OperationCourse { granted: now, first: now, end, freed: [now; 2], open };
         self.conclude(course, &phases, unit, OpKind::Erase, &[block], backends);
         end
-    }
-
-    #[inline(always)]
-    fn cost_of_pages(&self, Manner { kind, summaries, .. }: Manner, pages: &[PageWrite]) -> OpPhases {
-        let targets = pages.iter().map(|page| page.target);
-        self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
     }
 
     /// Accounts are kept of an operation that is granted; its writes know when they are acknowledged, and when durable.
@@ -301,10 +304,14 @@ impl<C: Contents> Controller<C> {
     ) {
         let PageTimes { granted, begun, sent, end, measured, open, .. } = times;
         let first = follows == Follows::Nothing;
+        debug_assert!(
+            !backends.health.is_damaged() || !backends.ftl.blocks().is_dead(page.plane),
+            "nothing is done in a plane that has failed"
+        );
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         if !M::PLAIN && open {
-            self.count_page(kind, &page, follows == Follows::SamePlane, backends);
+            self.accounts.count_page(kind, &page, follows == Follows::SamePlane, &self.flash);
             return self.put_page_under_way(unit, kind, page, times, first, backends);
         }
         // In a round everything has begun together, and blocks are erased together.
@@ -336,13 +343,10 @@ impl<C: Contents> Controller<C> {
     ) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
-            if self.accounts.work.is_some() {
-                self.note_work(target.to, kind, cause, target.sectors);
-            }
-            return;
+            return self.accounts.note_work(target.to, kind, cause, target.sectors, &self.flash);
         }
         backends.power.guard(guards, end);
-        self.count_page(kind, page, follows == Follows::SamePlane, backends);
+        self.accounts.count_page(kind, page, follows == Follows::SamePlane, &self.flash);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
             let age = self.queues.age_of_write(page.op);
@@ -389,68 +393,13 @@ impl<C: Contents> Controller<C> {
         if first {
             state.programs = Some(ppn);
         }
-        self.note_data(self.now, ppn);
+        self.errors.note_data(self.now, ppn);
         let state = &mut self.dies[unit];
         if !M::PLAIN && self.reads.together {
             if first {
                 state.together.clear();
             }
             state.together.push(ppn);
-        }
-    }
-
-    #[inline(never)]
-    pub(in crate::drive) fn parity_fits(
-        &self,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        backends: &mut DriveBackends<C>,
-    ) -> bool {
-        let to = backends.ftl.next_of_move(plane, lpn, &backends.gc);
-        let number = |ppn| self.flash.geometry.flash_page_of(ppn);
-        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
-    }
-
-    /// Whether a page of a pool moves within its plane of the flash.
-    pub(in crate::drive) fn stays_in_plane(
-        &self,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        backends: &mut DriveBackends<C>,
-    ) -> bool {
-        self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from, backends)
-    }
-
-    #[inline(never)]
-    pub(in crate::drive) fn stays(
-        &self,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        backends: &mut DriveBackends<C>,
-    ) -> bool {
-        let to = backends.ftl.next_of_move(plane, lpn, &backends.gc);
-        to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
-    }
-
-    /// The rest of the word line that a stream programs next stays empty.
-    pub(in crate::drive) fn leave_out_word_line(
-        &mut self,
-        plane: PlaneId,
-        stream: u8,
-        backends: &mut DriveBackends<C>,
-    ) {
-        let counts = backends.immediate.counts();
-        for _ in 0..backends.ftl.blocks_mut().places_left(Some(stream), plane) {
-            let left_out = backends.ftl.blocks_mut().leave_empty(Some(stream), plane);
-            backends.power.note_oob(left_out, 0, 0);
-            backends.gc.note_spent(plane);
-            self.accounts.counters.wasted_pages += u64::from(counts);
-        }
-        if counts && backends.ftl.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
-            backends.gc.note_summary(plane);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
-use super::{Controller, OpQueue, Queues};
+use super::{Controller, Dies, OpQueue, Queues};
 use crate::drive::backends::{Translation, UNASKED};
 use crate::engine::{Command, CompletionToken, Contents};
-use crate::flash::{PlaneId, Ppn, Target, UnitId};
+use crate::flash::{FlashArray, Geometry, OpKind, PlaneId, Ppn, Target, Timing, UnitId};
 use crate::kernel::{Arena, Id, SimTime, Span};
 
 /// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
@@ -43,6 +43,15 @@ impl DriveOp {
         self.acknowledged = self.acknowledged.max(acknowledged);
         self.durable = self.durable.max(durable);
         self.service = self.service.max(acknowledged.since(now));
+    }
+
+    /// How long a read takes whose data have left its unit at `end`, if nothing else is done meanwhile.
+    #[inline]
+    pub(super) fn service_of_read(&self, flash: &FlashArray, end: SimTime) -> Span {
+        let target = Target::sectors(self.ppn, self.command.sectors);
+        let service = flash.timing.cost_of(&flash.geometry, OpKind::Read, target).whole();
+        // It may have been sensed before the part became slow.
+        if flash.timing.may_be_slow() { service.min(end.since(self.acknowledged)) } else { service }
     }
 }
 
@@ -285,6 +294,29 @@ impl<C> Queues<C> {
         self.waiting -= u32::from(before && !queue.head.is_some());
         taken
     }
+
+    /// What reads that are linked to each other take on the channel.
+    pub(super) fn sum_of_transfers(&self, first: Id<DriveOp>, timing: &Timing) -> Span {
+        let (mut sum, mut at) = (Span::ZERO, first);
+        while at.is_some() {
+            let DriveOp { ppn, command, next, .. } = self[at];
+            sum += timing.transfer_of(ppn, command.sectors);
+            at = next;
+        }
+        sum
+    }
+
+    /// Whether a page is read along with one of those that are linked to the first.
+    pub(super) fn is_brought_up(&self, first: Id<DriveOp>, ppn: Ppn, geometry: &Geometry) -> bool {
+        let mut at = first;
+        while at.is_some() {
+            if geometry.share_a_page(self[at].ppn, ppn) {
+                return true;
+            }
+            at = self[at].next;
+        }
+        false
+    }
 }
 
 impl<C: Contents> Queues<C> {
@@ -384,17 +416,6 @@ impl<C: Contents> Queues<C> {
     pub(in crate::drive) fn take_carried(&self, op: Id<DriveOp>) -> C {
         if C::KEEP { self.carried[op.index()][0] } else { C::default() }
     }
-}
-
-impl<C: Contents> Controller<C> {
-    /// The plane of the page that a write replaces, or that it was dealt out to, if it must go there.
-    pub(in crate::drive) fn plane_of_replaced(
-        &self,
-        head: Id<DriveOp>,
-        translation: &Translation<C>,
-    ) -> Option<PlaneId> {
-        self.queues[head].dealt.or_else(|| translation.only_plane_for(translation.replaced_by(head, self)))
-    }
 
     /// The contents of a page in a write in flight.
     pub(in crate::drive) fn carried_page(
@@ -407,7 +428,7 @@ impl<C: Contents> Controller<C> {
         if !C::KEEP {
             return C::default();
         }
-        self.queues.carried[Id::<DriveOp>::new(op).index()][translation.place_in_write(ftl, op, lpn, self)]
+        self.carried[Id::<DriveOp>::new(op).index()][translation.place_in_write(ftl, op, lpn, self)]
     }
 
     /// The copy that a page of a write in flight replaces, where that is noted.
@@ -419,7 +440,7 @@ impl<C: Contents> Controller<C> {
         translation: &Translation<C>,
     ) -> &mut Option<Ppn> {
         let n = translation.place_in_write(ftl, op, lpn, self);
-        &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
+        &mut self.older[Id::<DriveOp>::new(op).index()][n]
     }
 
     /// The copy that a page of a write in flight replaces.
@@ -430,18 +451,55 @@ impl<C: Contents> Controller<C> {
         lpn: u32,
         translation: &Translation<C>,
     ) -> Option<Ppn> {
-        let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
+        let copies = self.older.get(Id::<DriveOp>::new(op).index())?;
         copies.get(translation.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
+}
 
+impl<C: Contents> Controller<C> {
     /// Whether no operation waits or is in progress that a request waits for.
     #[must_use]
     pub(in crate::drive) fn is_quiet(&self) -> bool {
         self.queues.ops.live() == 0 && self.done.is_empty()
     }
+}
 
-    pub(in crate::drive) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
-        let block = self.flash.geometry.block_index(plane, victim);
-        self.dies[unit].reads.any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)
+impl Dies {
+    /// Whether a read that waits for a unit passes a test.
+    pub(in crate::drive) fn is_any_read<C>(
+        &self,
+        unit: UnitId,
+        queues: &Queues<C>,
+        test: impl FnMut(&DriveOp) -> bool,
+    ) -> bool {
+        self[unit].reads.any(&queues.ops, test)
+    }
+
+    /// Reads that wait for a unit read another page instead of each for which `to` has one.
+    pub(in crate::drive) fn redirect_reads<C>(
+        &mut self,
+        unit: UnitId,
+        queues: &mut Queues<C>,
+        to: impl Fn(Ppn) -> Option<Ppn>,
+    ) {
+        self[unit].reads.redirect(&mut queues.ops, to);
+    }
+
+    /// Takes out the reads that wait for a unit and pass a test.
+    pub(in crate::drive) fn take_reads<C>(
+        &mut self,
+        unit: UnitId,
+        queues: &mut Queues<C>,
+        test: impl Fn(&DriveOp) -> bool,
+    ) -> Vec<Id<DriveOp>> {
+        let state = &mut self.units[unit.0 as usize];
+        let taken = state.reads.take(&mut queues.ops, test);
+        for &op in &taken {
+            state.queued = state.queued - queues[op].service;
+        }
+        if !state.reads.head.is_some() {
+            self.channels[state.channel as usize].waiting &= !state.bit;
+        }
+        taken
     }
 }

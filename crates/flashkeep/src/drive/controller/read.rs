@@ -25,27 +25,6 @@ impl ReadRules {
 }
 
 impl<C: Contents> Controller<C> {
-    /// Reads that wait for a unit read another page instead of each for which `to` has one.
-    pub(in crate::drive) fn redirect_reads(&mut self, unit: UnitId, to: impl Fn(Ppn) -> Option<Ppn>) {
-        let reads = self.dies[unit].reads;
-        reads.redirect(&mut self.queues.ops, to);
-    }
-
-    /// Whether a read that waits for a unit passes a test.
-    pub(in crate::drive) fn is_any_read(&self, unit: UnitId, test: impl FnMut(&DriveOp) -> bool) -> bool {
-        self.dies[unit].reads.any(&self.queues.ops, test)
-    }
-
-    /// Takes out the reads that wait for a unit and pass a test.
-    pub(in crate::drive) fn take_reads(
-        &mut self,
-        unit: UnitId,
-        test: impl Fn(&DriveOp) -> bool,
-    ) -> Vec<Id<DriveOp>> {
-        let taken = self.dies[unit].reads.take(&mut self.queues.ops, test);
-        self.no_longer_waiting(unit, taken)
-    }
-
     pub(in crate::drive) fn read_page(
         &mut self,
         now: SimTime,
@@ -72,12 +51,12 @@ impl<C: Contents> Controller<C> {
                 self.wait_behind(ftl, command, token, op, backends)
             }
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.low(), &backends.ftl);
+                let contents = self.queues.carried_page(ftl, op, command.start.low(), &backends.ftl);
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {
                 let contents = backends.ftl.blocks().contents(ppn);
-                let unit = self.unit_of_page(ppn);
+                let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
                 if command.flags.has(Flags::BEFORE) {
                     if backends.ftl.blocks().is_unreadable(ppn) {
                         let failed = Some((BackendId(ftl as u16), command.start));
@@ -103,7 +82,7 @@ impl<C: Contents> Controller<C> {
     pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
-        let spent = self.breakdown_of_late_read(now);
+        let spent = self.probe.late_read(self.admitted.since(now), memory);
         let done = Done::at(token, 1, now.max(self.admitted) + memory);
         self.done.push(Done { service: memory, contents, spent, ..done });
     }
@@ -145,7 +124,7 @@ impl<C: Contents> Controller<C> {
             return false;
         }
         let same = |op: &DriveOp| op.ppn == ppn;
-        self.any_read(unit, same) || self.dies[unit].reads.any(&self.queues.ops, same)
+        self.dies.any_read(unit, &self.queues, same) || self.dies.is_any_read(unit, &self.queues, same)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -201,7 +180,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) {
         if self.flash.commands.cache_read {
-            self.make_way(unit);
+            self.accounts.counters.cache[OpKind::Read as usize] += u64::from(self.dies.make_way(unit));
         }
         let mut lead = self.interrupt(now, unit);
         let state = &mut self.dies[unit];
@@ -247,7 +226,7 @@ impl<C: Contents> Controller<C> {
     ) {
         let target = Target::page(ppn);
         let phases = if cause == Cause::Retry {
-            self.phases_of_retry(ppn)
+            self.errors.phases_of_retry(&self.flash, ppn)
         } else if planes == 1 {
             self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target)
         } else {
@@ -280,10 +259,10 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let op = self.dies.leaving(unit);
-        let last = self.let_go(channel, unit, op);
+        let last = self.dies.let_go(channel, unit, op, &mut self.queues);
         let sectors = if op.is_some() { self.queues[op].command.sectors } else { self.dies[unit].carries };
         let transfer = self.transfer_from(unit, op, sectors);
-        if self.errors.is_some() && self.is_given_up(unit, op) {
+        if self.errors.may_occur() && self.dies.is_given_up(unit, op, &self.queues) {
             return self.end_attempt(now, unit, op, last, transfer, backends);
         }
         let end = now + transfer;
@@ -292,7 +271,7 @@ impl<C: Contents> Controller<C> {
         self.occupy_channel(now, channel, transfer, cause);
         if last && !self.stays_suspended(now, unit, end, cause) {
             // The data that GC moves have to be decoded before they are programmed.
-            let until = if op.is_some() { end } else { end + self.decoding(ReadAttempts::default()) };
+            let until = if op.is_some() { end } else { end + self.errors.decoding(ReadAttempts::default()) };
             self.occupy_unit(now, unit, until, cause, backends);
         }
         if self.accounts.watch.is_some() {
@@ -303,8 +282,8 @@ impl<C: Contents> Controller<C> {
             return backends.tell_read(read, end, self);
         }
         let start = self.queues[op].acknowledged;
-        let service = self.service_of_read(op, end);
-        let (service, answered) = self.decoded(op, service, end);
+        let service = self.queues[op].service_of_read(&self.flash, end);
+        let (service, answered) = self.errors.decoded(&self.queues[op], service, end);
         self.answer_read(op, [start, end], (service, answered), spent, backends);
     }
 
@@ -323,16 +302,6 @@ impl<C: Contents> Controller<C> {
         let of_collection = || self.flash.geometry.ppn(self.dies[unit].collects.unwrap_or_default(), 0, 0);
         let ppn = if op.is_some() { self.queues[op].ppn } else { of_collection() };
         self.flash.timing.transfer_of(ppn, sectors)
-    }
-
-    /// How long a read takes whose data have left its unit at `end`, if nothing else is done meanwhile.
-    #[inline]
-    pub(super) fn service_of_read(&self, op: Id<DriveOp>, end: SimTime) -> Span {
-        let DriveOp { ppn, command, acknowledged: start, .. } = self.queues[op];
-        let target = Target::sectors(ppn, command.sectors);
-        let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
-        // It may have been sensed before the part became slow.
-        if self.flash.timing.may_be_slow() { service.min(end.since(start)) } else { service }
     }
 
     /// A page has left the channel at the second instant, after an operation that began at the first: its read is answered.

@@ -28,8 +28,8 @@ impl<C: Contents> Controller<C> {
         write: u32,
         backends: &DriveBackends<C>,
     ) {
-        let contents = self.carried_page(ftl, write, command.start.low(), &backends.ftl);
-        let n = backends.ftl.place_in_write(ftl, write, command.start.low(), self) as u16;
+        let contents = self.queues.carried_page(ftl, write, command.start.low(), &backends.ftl);
+        let n = backends.ftl.place_in_write(ftl, write, command.start.low(), &self.queues) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);
@@ -65,7 +65,7 @@ impl<C: Contents> Controller<C> {
             let course = self.draw_errors(self.now, ppn, self.queues[read].command.sectors, backends);
             let this = &mut self.queues[read];
             (this.ppn, this.service, this.course) = (ppn, service, course);
-            let unit = self.unit_of_page(ppn);
+            let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
             let state = &mut self.dies[unit];
             state.reads.push(&mut self.queues.ops, read);
             state.queued += service;

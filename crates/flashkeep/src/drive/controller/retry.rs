@@ -6,28 +6,16 @@
 //! continues sensing while the data of the last attempt are in its cache register; the transfer of these is an
 //! operation of its own. Reads of GC continue in the same way, without a queue.
 
-use super::Controller;
 use super::dies::UnitPhase;
 use super::errors::{ReadAttempts, Verdict};
 use super::queue::DriveOp;
+use super::{Controller, Dies, Queues};
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, CompletionToken, Contents};
-use crate::flash::{OpKind, OpPhases, Ppn, Target, UnitId};
+use crate::flash::{OpKind, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
-    /// Whether the data that leave a unit are of an attempt that fails.
-    #[inline]
-    pub(super) fn is_given_up(&self, unit: UnitId, op: Id<DriveOp>) -> bool {
-        match op.is_some() {
-            true => {
-                let course = self.queues[op].course;
-                course.goes_on() || course.discarded
-            }
-            false => self.dies[unit].gc_course.goes_on(),
-        }
-    }
-
     /// Data that cannot be corrected cross the channel from `now` on; with `last` no other page waits in the unit.
     #[cold]
     pub(super) fn end_attempt(
@@ -42,7 +30,9 @@ impl<C: Contents> Controller<C> {
         let (channel, end) = (self.dies.channel_of(unit), now + transfer);
         let cause = self.cause_of_transfer(unit, op, backends);
         if op.is_some() && !self.queues[op].course.discarded {
-            self.keep_attempt(now, channel, op, transfer);
+            let course = self.queues[op].course;
+            let decoding = self.errors.decoding(course);
+            self.probe.keep_attempt(now, channel, (op, course.again), transfer, decoding);
             self.tell_attempt(op, self.queues[op].acknowledged, end, backends);
             self.queue_again(channel, unit, op, end);
         }
@@ -63,8 +53,8 @@ impl<C: Contents> Controller<C> {
 
     /// A read goes back to the head of its queue. It may sense when its data have been decoded in vain.
     fn queue_again(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>, end: SimTime) {
-        let decoding = self.decoding(self.queues[op].course);
-        let whole = self.service_of_read(op, end);
+        let decoding = self.errors.decoding(self.queues[op].course);
+        let whole = self.queues[op].service_of_read(&self.flash, end);
         let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
@@ -86,14 +76,14 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         backends: &mut DriveBackends<C>,
     ) -> bool {
-        let Some(errors) = self.errors.as_ref().filter(|errors| errors.model.pipelined) else { return false };
+        let Some(model) = self.errors.model().filter(|model| model.pipelined) else { return false };
         let state = &self.dies[unit];
         let op = state.current;
         if !op.is_some() || self.queues[op].next.is_some() || state.cached.is_some() {
             return false;
         }
         let course = self.queues[op].course;
-        let senses_softly = errors.model.soft.is_some_and(|soft| course.sensings < soft.sensings);
+        let senses_softly = model.soft.is_some_and(|soft| course.sensings < soft.sensings);
         if course.retries == 0 && !(course.sensings > 0 && senses_softly) {
             return false;
         }
@@ -105,7 +95,7 @@ impl<C: Contents> Controller<C> {
         };
         let cached = self.queues.ops.claim();
         self.queues[cached] = attempt;
-        let phases = self.phases_of_retry(self.queues[op].ppn);
+        let phases = self.errors.phases_of_retry(&self.flash, self.queues[op].ppn);
         let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
@@ -120,25 +110,6 @@ impl<C: Contents> Controller<C> {
         self.dies.channels[channel].ready |= state.bit;
         self.dies.agenda.set(unit.0 as usize, now + phases.busy());
         true
-    }
-
-    /// The phases of a retry of a page.
-    pub(super) fn phases_of_retry(&self, ppn: Ppn) -> OpPhases {
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, Target::page(ppn));
-        let sense = self.errors.as_ref().and_then(|errors| errors.model.retry_sense);
-        let sense = sense.map(|sense| self.flash.timing.in_array(ppn, sense));
-        OpPhases { sense: sense.unwrap_or(phases.sense), ..phases }
-    }
-
-    /// How long a read was served, and when its data are decoded, which have left the unit at `end`.
-    #[inline]
-    pub(super) fn decoded(&self, op: Id<DriveOp>, service: Span, end: SimTime) -> (Span, SimTime) {
-        if self.errors.is_none() {
-            return (service, end);
-        }
-        let DriveOp { course, durable: before, .. } = self.queues[op];
-        let decoding = self.decoding(course);
-        (service + decoding + before.since(SimTime::ZERO), end + decoding)
     }
 
     /// Reports an attempt of a read from `start` to `end`.
@@ -167,9 +138,6 @@ impl<C: Contents> Controller<C> {
         ppns: &[Ppn],
         backends: &mut DriveBackends<C>,
     ) -> ReadAttempts {
-        if self.errors.is_none() {
-            return ReadAttempts::default();
-        }
         let mut all = ReadAttempts::default();
         for &ppn in ppns {
             let course = self.draw_errors(now, ppn, 0, backends);
@@ -194,8 +162,8 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let (course, collects) = (self.dies[unit].gc_course, self.dies[unit].collects);
-        let begins = end + self.decoding(course);
-        let busy = self.phases_of_retry(self.dies[unit].gc_page).busy();
+        let begins = end + self.errors.decoding(course);
+        let busy = self.errors.phases_of_retry(&self.flash, self.dies[unit].gc_page).busy();
         if let Some(plane) = collects {
             let ftl = backends.ftl.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
@@ -222,12 +190,26 @@ impl<C: Contents> Controller<C> {
         let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         let mut time = Span::ZERO;
         while course.goes_on() {
-            let begins = since + time + self.decoding(course);
+            let begins = since + time + self.errors.decoding(course);
             time = (begins + whole).since(since);
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
             self.tell(begins, begins + whole, ppn, OpKind::Read, Cause::Retry, sectors, None, backends);
             course.advance();
         }
-        time + self.decoding(course)
+        time + self.errors.decoding(course)
+    }
+}
+
+impl Dies {
+    /// Whether the data that leave a unit are of an attempt that fails.
+    #[inline]
+    pub(super) fn is_given_up<C>(&self, unit: UnitId, op: Id<DriveOp>, queues: &Queues<C>) -> bool {
+        match op.is_some() {
+            true => {
+                let course = queues[op].course;
+                course.goes_on() || course.discarded
+            }
+            false => self[unit].gc_course.goes_on(),
+        }
     }
 }

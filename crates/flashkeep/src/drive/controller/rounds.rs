@@ -150,7 +150,8 @@ impl<C: Contents> Controller<C> {
     /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
     /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
     fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
-        let wanted = || gang.clone().any(|channel| self.wanted_units(channel, backends) != 0);
+        let wanted =
+            || gang.clone().any(|channel| self.dies.wanted_units(channel, &self.queues, &backends.ftl) != 0);
         let collecting = self.dies.channels[channel].collecting;
         if collecting != 0 && (backends.gc.is_in_background() || wanted()) { collecting } else { 0 }
     }
@@ -293,13 +294,13 @@ impl<C: Contents> Controller<C> {
             self.dies.channels[channel].waiting &= !state.bit;
         }
         let array = if command.cause == Cause::Retry {
-            self.phases_of_retry(ppn)
+            self.errors.phases_of_retry(&self.flash, ppn)
         } else {
             let targets = repeat_n(Target::page(ppn), planes);
             let op = FlashOp { kind: OpKind::Read, targets, summaries: 0 };
             self.flash.timing.cost(&self.flash.geometry, op)
         };
-        let data_out = self.sum_of_transfers(first);
+        let data_out = self.queues.sum_of_transfers(first, &self.flash.timing);
         if self.probe.is_on() {
             self.begin_reads(begun, channel, unit, first, &OpPhases::default(), backends);
         }
@@ -312,17 +313,6 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// What reads that are linked to each other take on the channel.
-    fn sum_of_transfers(&self, first: Id<DriveOp>) -> Span {
-        let (mut sum, mut at) = (Span::ZERO, first);
-        while at.is_some() {
-            let DriveOp { ppn, command, next, .. } = self.queues[at];
-            sum += self.flash.timing.transfer_of(ppn, command.sectors);
-            at = next;
-        }
-        sum
-    }
-
     /// A read whose data could not be corrected goes back to the head of its queue, for the next round. What decoding
     /// takes is added to its answer: rounds do not wait for it.
     fn try_in_next_round(
@@ -333,27 +323,21 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { ppn, command, service, course, .. } = self.queues[op];
+        let DriveOp { ppn, command, service, course, since, .. } = self.queues[op];
         let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
-        self.keep_attempt_in_round(op, end, array, transfer);
+        self.probe.keep_attempt_in_round((op, since, course.again), end, array, transfer);
         self.tell_attempt(op, begun, end, backends);
-        let decoding = self.decoding(course);
+        let decoding = self.errors.decoding(course);
         let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
         this.durable = this.durable + decoding;
         (this.since, this.placed) = (end, 0);
-        let unit = self.unit_of_page(ppn);
+        let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
         let state = &mut self.dies.units[unit.0 as usize];
         state.reads.push_first(&mut self.queues.ops, op);
         state.queued += service;
         self.dies.channels[state.channel as usize].waiting |= state.bit;
-    }
-
-    /// What decoding takes of a read in rounds, attempts before included.
-    pub(super) fn decoding_in_rounds(&self, op: Id<DriveOp>) -> Span {
-        let DriveOp { course, durable: before, .. } = self.queues[op];
-        if self.errors.is_none() { Span::ZERO } else { self.decoding(course) + before.since(SimTime::ZERO) }
     }
 
     /// A page that was read in a round is answered.
@@ -365,13 +349,14 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { ppn, command, course, .. } = self.queues[op];
+        let DriveOp { ppn, command, course, since, .. } = self.queues[op];
         if course.goes_on() {
             return self.try_in_next_round(op, begun, end, array, backends);
         }
         let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
-        let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
-        let decoding = self.decoding_in_rounds(op);
+        let decoding = self.errors.decoding_in_rounds(&self.queues[op]);
+        let spent = self.probe.read_in_round((op, since, course.again), end, array, transfer, decoding);
+        let decoding = decoding.unwrap_or_default();
         let (service, answered) = (end.since(begun) + decoding, end + decoding);
         self.answer_read(op, [begun, end], (service, answered), spent, backends);
     }

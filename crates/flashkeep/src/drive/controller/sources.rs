@@ -2,10 +2,10 @@
 //! channel ([`super::visit`]) asks them in the rule's order. It does not know where operations wait or which
 //! pages they get.
 
-use super::Controller;
 use super::dies::{Channel, bits, only_bit};
 use super::program::ProgramMode;
-use crate::drive::backends::{DieQueue, DriveBackends};
+use super::{Controller, Dies, Queues};
+use crate::drive::backends::{DieQueue, DriveBackends, Translation};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -175,7 +175,7 @@ impl Collections {
         // The home of a write queue may be busy while other units of it are not.
         let spread = controller.dies.spread.is_some();
         if !backends.gc.is_in_background() {
-            let wanted = controller.wanted_units(channel, backends);
+            let wanted = controller.dies.wanted_units(channel, &controller.queues, &backends.ftl);
             collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
         for bit in bits(if spread { collecting } else { collecting & idle }) {
@@ -270,7 +270,7 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
         backends: &mut DriveBackends<C>,
     ) -> Next {
         let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.is_physical();
-        let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
+        let idle = if cached { idle | controller.dies.accepting(now, channel) } else { idle };
         match Self::find(controller, channel, idle, backends) {
             Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
             None if M::PLAIN => Next::Nothing,
@@ -318,13 +318,20 @@ impl<C: Contents> Controller<C> {
             }
         }
     }
+}
 
+impl Dies {
     /// The units of a channel that a read or a write waits for.
-    pub(super) fn wanted_units(&self, channel: usize, backends: &DriveBackends<C>) -> u64 {
-        let Channel { waiting, die_queues, .. } = &self.dies.channels[channel];
+    pub(super) fn wanted_units<C: Contents>(
+        &self,
+        channel: usize,
+        queues: &Queues<C>,
+        translation: &Translation<C>,
+    ) -> u64 {
+        let Channel { waiting, die_queues, .. } = &self.channels[channel];
         let written = |&&(die_queue, _): &&(u32, u32)| {
-            let write_queue = backends.ftl.die_queue(die_queue as usize).write_queue;
-            self.queues.write_queues[write_queue as usize].head.is_some()
+            let write_queue = translation.die_queue(die_queue as usize).write_queue;
+            queues.write_queues[write_queue as usize].head.is_some()
         };
         die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
     }

@@ -9,10 +9,10 @@
 use super::queue::DriveOp;
 use super::rounds::BATCH;
 use super::{Controller, Dies};
-use crate::drive::backends::{DieQueue, DriveBackends, Translation};
+use crate::drive::backends::Translation;
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
-use crate::kernel::{Id, SimTime};
+use crate::kernel::Id;
 
 /// Which unit each part of each pool is in, where pools have several.
 #[derive(Clone, Debug)]
@@ -38,87 +38,7 @@ impl PoolUnits {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The unit that a page is in.
-    #[inline]
-    pub(in crate::drive) fn unit_of_page(&self, ppn: Ppn) -> UnitId {
-        let plane = self.flash.geometry.plane_of(ppn);
-        match &self.dies.spread {
-            None => self.dies.of_plane[plane.0 as usize],
-            Some(spread) => spread.at(plane, self.flash.geometry.block_of(ppn)),
-        }
-    }
-
-    /// The home of the planes that a unit has a part of.
-    pub(in crate::drive) fn home_of(&self, unit: UnitId, backends: &DriveBackends<C>) -> UnitId {
-        let has = |die_queue: &&DieQueue| die_queue.unit == unit;
-        match self.dies.spread {
-            None => unit,
-            Some(_) => backends
-                .ftl
-                .die_queues()
-                .iter()
-                .find(has)
-                .map_or(unit, |die_queue| self.dies.of_plane[die_queue.planes[0].0 as usize]),
-        }
-    }
-
-    /// The planes whose home a unit is.
-    pub(in crate::drive) fn planes_at_home(&self, unit: UnitId) -> Vec<PlaneId> {
-        let here = |plane: &PlaneId| self.dies.of_plane[plane.0 as usize] == unit;
-        match self.dies.spread {
-            None => {
-                let first = unit.0 * self.flash.geometry.planes_per_unit;
-                (first..first + self.flash.geometry.planes_per_unit).map(PlaneId).collect()
-            }
-            Some(_) => (0..self.flash.geometry.plane_count()).map(PlaneId).filter(here).collect(),
-        }
-    }
-
-    /// The die of the flash that a block is in.
-    pub(in crate::drive) fn die_of(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
-        let (geometry, pools) = (&self.flash.geometry, self.flash.pools);
-        let place = match pools == Pools::PLANES {
-            true => geometry.place(plane),
-            false => pools.place(geometry, geometry.ppn(plane, block, 0)).0,
-        };
-        (place.channel, place.chip, place.die)
-    }
-
     // ---------------------------------------------------------------- collection
-
-    /// The unit of the next step of a collection; none if it is not among the `idle` ones of its channel.
-    #[inline]
-    pub(in crate::drive) fn unit_of_step(
-        &self,
-        plane: PlaneId,
-        victim: u32,
-        idle: u64,
-        whole: bool,
-        backends: &mut DriveBackends<C>,
-    ) -> Option<UnitId> {
-        if self.dies.spread.is_none() {
-            return Some(self.dies.of_plane[plane.0 as usize]);
-        }
-        backends.gc.unit_in_pool(plane, victim, idle, whole, &backends.ftl, self)
-    }
-
-    /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
-    /// itself.
-    #[inline]
-    pub(in crate::drive) fn guard_moved(
-        &mut self,
-        unit: UnitId,
-        plane: PlaneId,
-        victim: u32,
-        end: SimTime,
-        backends: &mut DriveBackends<C>,
-    ) {
-        if self.dies.spread.is_some() {
-            let block = self.flash.geometry.block_index(plane, victim);
-            backends.power.guard(Some(block), end);
-            self.guard_under_way(unit, block, backends);
-        }
-    }
 }
 
 impl Dies {
@@ -138,22 +58,44 @@ impl Dies {
         units.dedup();
         units
     }
+
+    /// The unit that a page is in.
+    #[inline]
+    pub(in crate::drive) fn unit_of_page(&self, geometry: &Geometry, ppn: Ppn) -> UnitId {
+        let plane = geometry.plane_of(ppn);
+        match &self.spread {
+            None => self.of_plane[plane.0 as usize],
+            Some(spread) => spread.at(plane, geometry.block_of(ppn)),
+        }
+    }
+
+    /// The home of the planes that a unit has a part of.
+    pub(in crate::drive) fn home_of<C: Contents>(
+        &self,
+        unit: UnitId,
+        translation: &Translation<C>,
+    ) -> UnitId {
+        if self.spread.is_none() {
+            return unit;
+        }
+        let die_queue = translation.die_queues().iter().find(|die_queue| die_queue.unit == unit);
+        die_queue.map_or(unit, |die_queue| self.unit_of(die_queue.planes[0]))
+    }
+
+    /// The planes whose home a unit is.
+    pub(in crate::drive) fn planes_at_home(&self, unit: UnitId, geometry: &Geometry) -> Vec<PlaneId> {
+        let first = unit.0 * geometry.planes_per_unit;
+        match self.spread {
+            None => (first..first + geometry.planes_per_unit).map(PlaneId).collect(),
+            Some(_) => {
+                let planes = (0..geometry.plane_count()).map(PlaneId);
+                planes.filter(|&plane| self.unit_of(plane) == unit).collect()
+            }
+        }
+    }
 }
 
 impl<C: Contents> Controller<C> {
-    /// The page after this one, in order of planes, blocks and pages.
-    pub(in crate::drive) fn page_after(&self, ppn: Ppn) -> Ppn {
-        let geometry = &self.flash.geometry;
-        let (plane, block, page) = (geometry.plane_of(ppn), geometry.block_of(ppn), geometry.page_of(ppn));
-        if page + 1 < geometry.pages {
-            return geometry.ppn(plane, block, page + 1);
-        }
-        if block + 1 < geometry.blocks {
-            return geometry.ppn(plane, block + 1, 0);
-        }
-        geometry.ppn(PlaneId((plane.0 + 1) % geometry.plane_count()), 0, 0)
-    }
-
     pub(in crate::drive) fn deal_write_queue(
         &mut self,
         write_queue: u32,

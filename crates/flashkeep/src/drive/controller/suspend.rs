@@ -79,9 +79,9 @@ impl<C: Contents> Controller<C> {
         state.busy = state.busy - self.dies.free_at[at].since(now);
         self.accounts.counters.suspensions[works.kind as usize] += 1;
         self.probe.end_work(unit, now);
-        self.arm_end(unit);
+        self.dies.arm_end(unit, &self.open);
         if self.accounts.watch.is_some() {
-            self.tell_hold(Resource::Unit(unit), works.since, now, works.kind, works.cause);
+            self.accounts.tell_hold(Resource::Unit(unit), works.since, now, works.kind, works.cause);
         }
         works.lead
     }
@@ -99,15 +99,6 @@ impl<C: Contents> Controller<C> {
         state.busy += end.since(now);
         self.dies.agenda.set(unit.0 as usize, end);
         true
-    }
-
-    /// Whether a unit is suspended; what it was reading has been cut off now.
-    pub(in crate::drive) fn stop_suspended_read(&mut self, now: SimTime, unit: UnitId) -> bool {
-        let is_suspended = self.open.end_read(unit, now);
-        if is_suspended {
-            self.dies[unit].phase = UnitPhase::Suspended;
-        }
-        is_suspended
     }
 
     /// A channel has been visited: its suspended units whose data have left resume, unless another read of theirs waits
@@ -150,7 +141,7 @@ impl<C: Contents> Controller<C> {
             let accepts = self.dies.accepts_at[at].max(self.dies.channels[channel].free_at).max(now);
             self.dies.wake_channel_by(channel, accepts);
         }
-        self.arm_end(unit);
+        self.dies.arm_end(unit, &self.open);
         self.record_resumed(now, unit);
     }
 

@@ -5,15 +5,14 @@
 //! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, the
 //! reports to observers, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
 
-use super::Controller;
 use super::open_operations::{OpenOperation, PageUnderWay};
-use super::probe::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
+use super::{Controller, Dies, OpenOperations};
 use crate::drive::backends::{DriveBackends, Flight};
 use crate::drive::{LoggedOperation, Resource};
 use crate::engine::{Breakdown, Cause, CompletionPart, Contents};
-use crate::flash::{Acknowledge, OpKind, OpPhases, Ppn, UnitId};
+use crate::flash::{Acknowledge, OpKind, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
@@ -29,11 +28,11 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
     ) {
         self.open.push(unit, OpenOperation::new([granted, end], phases.summary, manner, cause));
-        self.arm_end(unit);
+        self.dies.arm_end(unit, &self.open);
         if self.accounts.watch.is_some() {
             let channel = self.dies[unit].channel;
             let until = self.dies.channels[channel as usize].free_at;
-            self.tell_hold(Resource::Channel(channel), granted, until, manner.kind, cause);
+            self.accounts.tell_hold(Resource::Channel(channel), granted, until, manner.kind, cause);
         }
     }
 
@@ -99,19 +98,7 @@ impl<C: Contents> Controller<C> {
         true
     }
 
-    /// The erase that was granted last in a unit is answered when it is over.
-    pub(super) fn answer_when_over(&mut self, unit: UnitId, erase: Id<DriveOp>) -> bool {
-        self.open.last_mut(unit).map(|operation| operation.erase = erase).is_some()
-    }
-
     // ---------------------------------------------------------------- ends
-
-    /// The end of the operation that comes first in a unit is an event.
-    pub(super) fn arm_end(&mut self, unit: UnitId) {
-        if let Some(end) = self.open.first_end(unit) {
-            self.dies.set_end_of_operation(unit, end);
-        }
-    }
 
     /// Settles the operations of a unit that are over by now.
     pub(in crate::drive) fn settle_unit(
@@ -126,7 +113,7 @@ impl<C: Contents> Controller<C> {
             self.settle(unit, &operation, backends);
         }
         if any {
-            self.arm_end(unit);
+            self.dies.arm_end(unit, &self.open);
         }
     }
 
@@ -163,7 +150,7 @@ impl<C: Contents> Controller<C> {
         }
         let guards = !operation.guards.is_empty() || operation.pages.iter().any(|page| page.guards.is_some());
         if guards || kind == OpKind::Erase && backends.ftl.is_physical() {
-            self.wake_waiting_erases(end);
+            self.dies.wake_waiting_erases(end, self.queues.are_waiting());
         }
     }
 
@@ -179,28 +166,20 @@ impl<C: Contents> Controller<C> {
             return;
         }
         let OpenOperation { kind, since, cause, .. } = *operation;
-        self.tell_hold(Resource::Unit(unit), since, end, kind, cause);
+        self.accounts.tell_hold(Resource::Unit(unit), since, end, kind, cause);
         for (page, under_way) in operation.pages.iter().zip(&operation.times) {
             let (start, ppn) = (under_way.start, page.target.to);
             let (age, told) = (
                 self.queues.age_of_write(page.op),
                 LoggedOperation::new([start, end], ppn, kind, page.cause),
             );
-            self.log_operation(&LoggedOperation { age, ..told }, backends);
+            self.accounts.log_operation(&LoggedOperation { age, ..told }, &backends.ftl);
         }
         if operation.summaries > 0 {
             // A power loss may have cut off the summary, too.
             let summary = operation.summary.min(end.since(since));
             self.accounts.tell_summaries(end, summary, &operation.pages, operation.summaries);
         }
-    }
-
-    /// Whether a page of a write is acknowledged last so far, at `end`; of pages that end together it is the one that was
-    /// granted last, in any order in which units are settled.
-    fn is_last_page(&self, op: Id<DriveOp>, times: &PageTimes, unit: UnitId, end: SimTime) -> bool {
-        let last = self.queues[op].acknowledged;
-        let after = |other: PlacedPage| (times.granted, unit) >= (other.granted, other.unit);
-        end > last || end == last && self.probe.placed(op).is_some_and(after)
     }
 
     /// A page of a write is on the media.
@@ -213,7 +192,8 @@ impl<C: Contents> Controller<C> {
         suspended: Span,
         backends: &mut DriveBackends<C>,
     ) {
-        let is_last = self.is_last_page(op, &under_way.times, unit, end);
+        let last = self.queues[op].acknowledged;
+        let is_last = self.probe.is_last_page(op, last, (under_way.times.granted, unit), end);
         let state = &mut self.queues[op];
         state.durable = state.durable.max(end);
         if self.flash.acknowledge == Acknowledge::Program {
@@ -242,17 +222,6 @@ impl<C: Contents> Controller<C> {
         self.queues.release(op);
     }
 
-    /// Blocks that waited for a program may be erased.
-    fn wake_waiting_erases(&mut self, now: SimTime) {
-        for channel in 0..self.dies.channels.len() {
-            let waits = self.dies.channels[channel].collecting != 0 || self.queues.waiting > 0;
-            if waits {
-                let at = self.dies.channels[channel].free_at.max(now);
-                self.dies.wake_channel_by(channel, at);
-            }
-        }
-    }
-
     /// Logs the operations under way of a run that ends at `now`: the end of those that are suspended is not known.
     pub(super) fn log_open_operations(&mut self, now: SimTime, backends: &DriveBackends<C>) {
         for unit in (0..self.dies.units.len() as u32).map(UnitId) {
@@ -267,19 +236,6 @@ impl<C: Contents> Controller<C> {
     }
 
     // ---------------------------------------------------------------- power and failures
-
-    /// A block is not erased before the operation granted last in a unit is over.
-    pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize, backends: &DriveBackends<C>) {
-        let last = self.open.last_mut(unit).filter(|_| backends.power.is_kept());
-        last.into_iter().for_each(|operation| operation.guards.push(block));
-    }
-
-    /// A block is not erased before a page is programmed, if that is under way.
-    pub(in crate::drive) fn guard_while_programmed(&mut self, ppn: Ppn, block: usize) {
-        let unit = self.unit_of_page(ppn);
-        let program = self.open.of_mut(unit).find(|operation| operation.programs(ppn));
-        program.into_iter().for_each(|operation| operation.guards.push(block));
-    }
 
     /// The power fails: returns the operations under way, which are cut off. A suspended operation has begun, also if
     /// it has hardly progressed.
@@ -304,5 +260,23 @@ impl<C: Contents> Controller<C> {
         }
         self.open.forget_writes();
         flights
+    }
+}
+
+impl Dies {
+    /// The end of the operation that comes first in a unit is an event.
+    pub(super) fn arm_end(&mut self, unit: UnitId, open: &OpenOperations) {
+        if let Some(end) = open.first_end(unit) {
+            self.agenda.set(self.units.len() + self.channels.len() + unit.0 as usize, end);
+        }
+    }
+
+    /// Blocks that waited for a program may be erased; `writes` wait, too.
+    fn wake_waiting_erases(&mut self, now: SimTime, writes: bool) {
+        for channel in 0..self.channels.len() {
+            if writes || self.channels[channel].collecting != 0 {
+                self.wake_channel(now, channel);
+            }
+        }
     }
 }

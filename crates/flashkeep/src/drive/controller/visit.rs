@@ -24,7 +24,7 @@ impl<C: Contents> Controller<C> {
         let state = &self.dies[unit];
         let (channel, bit) = (state.channel as usize, state.bit);
         if state.phase == UnitPhase::Array {
-            if self.errors.is_none() || !self.goes_on_sensing(now, channel, unit, backends) {
+            if !self.errors.may_occur() || !self.goes_on_sensing(now, channel, unit, backends) {
                 self.dies[unit].phase = UnitPhase::Ready;
             }
             self.dies.channels[channel].ready |= bit;
@@ -87,7 +87,7 @@ impl<C: Contents> Controller<C> {
         let first_unit = self.dies.channels[channel].first_unit;
         let mut idle = self.dies.idle_units(now, channel);
         let others = if !M::PLAIN && self.dies.gangs.size > 1 {
-            match self.turn_of(now, channel) {
+            match self.dies.turn_of(now, channel, self.flash.bus) {
                 GangTurn::Waits => return,
                 GangTurn::Begins => 0,
                 // Its data are on their way out; the other units wait for the next round.
@@ -231,7 +231,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.bus == BusUse::Rounds {
             return;
         }
-        let state = &self.dies.units[self.home_of(unit, backends).0 as usize];
+        let state = &self.dies.units[self.dies.home_of(unit, &backends.ftl).0 as usize];
         if !state.soft || !self.dies.is_idle(now, unit) || self.dies[unit].reads.head.is_some() {
             return;
         }
@@ -239,11 +239,13 @@ impl<C: Contents> Controller<C> {
         if free_at > now {
             return self.dies.agenda.set(unit.0 as usize, free_at);
         }
-        if self.dies.gangs.size > 1 && !matches!(self.turn_of(now, channel), GangTurn::Begins) {
+        if self.dies.gangs.size > 1
+            && !matches!(self.dies.turn_of(now, channel, self.flash.bus), GangTurn::Begins)
+        {
             let again = self.dies.agenda.at(self.dies.unit_count() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
-        let (home, idle) = (self.home_of(unit, backends), self.dies.idle_units(now, channel));
+        let (home, idle) = (self.dies.home_of(unit, &backends.ftl), self.dies.idle_units(now, channel));
         match backends.work_softly(now, channel, [unit, home], idle, self) {
             None => self.dies[home].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),

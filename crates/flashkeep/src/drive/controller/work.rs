@@ -4,12 +4,10 @@
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, DriveAccounts, Watch};
-use crate::drive::backends::DriveBackends;
-use crate::drive::{
-    BlockErases, ByKindAndCause, Counters, HostRequest, LoggedOperation, Parameters, RunState, Told,
-};
+use crate::drive::backends::{DriveBackends, Translation};
+use crate::drive::{ByKindAndCause, Counters, HostRequest, LoggedOperation, Parameters, RunState, Told};
 use crate::engine::{Cause, Contents};
-use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target};
+use crate::flash::{FlashArray, Geometry, OpKind, Ppn, Target};
 use crate::kernel::{SimTime, Span};
 
 /// Time in the arrays and on the pins, ns; an erase has no data to move.
@@ -23,6 +21,18 @@ impl OperationTimes {
     fn add(&mut self, kind: OpKind, cause: Cause, array: Span, pins: Span) {
         self.array[kind as usize][cause as usize] += array.0;
         self.pins[kind as usize][cause as usize] += pins.0;
+    }
+
+    #[inline(never)]
+    fn note(&mut self, ppn: Ppn, kind: OpKind, cause: Cause, sectors: u16, flash: &FlashArray) {
+        let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
+        let phases = flash.timing.cost_of(&flash.geometry, kind, target);
+        if kind == OpKind::Copyback {
+            // It reads and programs, and nothing crosses the pins.
+            self.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            return self.add(OpKind::Program, cause, phases.program, Span::ZERO);
+        }
+        self.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
     }
 
     /// Time that arrays worked, ns, each page or block on its own.
@@ -85,10 +95,6 @@ impl DriveAccounts {
         self.watch.is_none() && self.work.is_none()
     }
 
-    pub(in crate::drive) fn set_erases_before(&mut self, erases: BlockErases) {
-        self.erases_before = erases;
-    }
-
     #[inline(always)]
     pub(in crate::drive) fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
@@ -97,7 +103,7 @@ impl DriveAccounts {
     /// Accounts of a drive of `backends` backends that counts nothing yet.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> DriveAccounts {
         DriveAccounts {
-            erases_before: BlockErases::none(geometry.block_count()),
+            units: geometry.unit_count() as usize,
             counters: Counters::new(backends),
             work: drive.draws.then(Box::default),
             watch: None,
@@ -166,12 +172,6 @@ impl DriveAccounts {
         logs.into_iter().flatten().try_for_each(|log| log.close())
     }
 
-    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
-    #[must_use]
-    pub(in crate::drive) fn erases_before(&self) -> &BlockErases {
-        &self.erases_before
-    }
-
     /// The summary pages of blocks that these pages have filled, after an operation that ends at `end`.
     #[cold]
     pub(in crate::drive) fn tell_summaries(
@@ -203,6 +203,59 @@ impl DriveAccounts {
     pub(in crate::drive) fn work(&self) -> Option<&OperationTimes> {
         self.work.as_deref()
     }
+
+    /// Counts a page that is programmed, or a block that is erased, besides its kind and cause: whether it shares a flash
+    /// page, or joins another page of its word line, and the time that it takes.
+    #[inline]
+    pub(super) fn count_page(&mut self, kind: OpKind, page: &PageWrite, joins: bool, flash: &FlashArray) {
+        let PageWrite { target, cause, .. } = *page;
+        if target.along {
+            self.counters.along[kind as usize] += 1;
+        } else if joins {
+            self.counters.joined[kind as usize] += 1;
+            self.note_joined(kind, cause, target, flash);
+        } else {
+            self.note_work(target.to, kind, cause, target.sectors, flash);
+        }
+    }
+
+    /// A page is programmed in the operation of another one of the same word line: the array programs once.
+    fn note_joined(&mut self, kind: OpKind, cause: Cause, target: Target, flash: &FlashArray) {
+        if let Some(work) = &mut self.work {
+            let target = Target { from: target.to, ..target };
+            let phases = flash.timing.cost_of(&flash.geometry, kind, target);
+            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            work.add(kind, cause, Span::ZERO, phases.data_in);
+        }
+    }
+
+    /// The busy times of an operation, if they are recorded; `sectors` cross the channel, 0 for a whole page.
+    #[inline]
+    pub(super) fn note_work(
+        &mut self,
+        ppn: Ppn,
+        kind: OpKind,
+        cause: Cause,
+        sectors: u16,
+        flash: &FlashArray,
+    ) {
+        if let Some(work) = &mut self.work {
+            work.note(ppn, kind, cause, sectors, flash);
+        }
+    }
+
+    /// Tells the observers of an operation.
+    pub(in crate::drive) fn log_operation<C: Contents>(
+        &mut self,
+        operation: &LoggedOperation,
+        translation: &Translation<C>,
+    ) {
+        let operation = &LoggedOperation { logical_page: translation.page_at(operation), ..*operation };
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.add(operation));
+            watch.keep(Told::Operation(*operation));
+        }
+    }
 }
 
 impl<C: Contents> Controller<C> {
@@ -225,9 +278,7 @@ impl<C: Contents> Controller<C> {
                 || !backends.ftl.blocks().is_dead(self.flash.geometry.plane_of(ppn)),
             "nothing is done in a plane that has failed"
         );
-        if self.accounts.work.is_some() {
-            self.note_work(ppn, kind, cause, sectors);
-        }
+        self.accounts.note_work(ppn, kind, cause, sectors, &self.flash);
         if self.accounts.watch.is_some() {
             backends.tell_watch(
                 start,
@@ -263,73 +314,6 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// Counts a page that is programmed, or a block that is erased, besides its kind and cause: whether it shares a flash
-    /// page, or joins another page of its word line, and the time that it takes.
-    #[inline]
-    pub(super) fn count_page(
-        &mut self,
-        kind: OpKind,
-        page: &PageWrite,
-        joins: bool,
-        backends: &DriveBackends<C>,
-    ) {
-        let PageWrite { target, cause, .. } = *page;
-        debug_assert!(
-            !backends.health.is_damaged()
-                || !backends.ftl.blocks().is_dead(self.flash.geometry.plane_of(target.to)),
-            "nothing is done in a plane that has failed"
-        );
-        if target.along {
-            self.accounts.counters.along[kind as usize] += 1;
-        } else if joins {
-            self.accounts.counters.joined[kind as usize] += 1;
-            self.note_joined(kind, cause, target);
-        } else if self.accounts.work.is_some() {
-            self.note_work(target.to, kind, cause, target.sectors);
-        }
-    }
-
-    /// A page is programmed in the operation of another one of the same word line: the array programs once.
-    fn note_joined(&mut self, kind: OpKind, cause: Cause, target: Target) {
-        if let Some(work) = &mut self.accounts.work {
-            let target = Target { from: target.to, ..target };
-            let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
-            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
-            work.add(kind, cause, Span::ZERO, phases.data_in);
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn note_work(&mut self, ppn: Ppn, kind: OpKind, cause: Cause, sectors: u16) {
-        let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
-        let Some(work) = &mut self.accounts.work else { return };
-        if kind == OpKind::Copyback {
-            // It reads and programs, and nothing crosses the pins.
-            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
-            return work.add(OpKind::Program, cause, phases.program, Span::ZERO);
-        }
-        work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
-    }
-
-    /// Tells the observers of an operation.
-    pub(in crate::drive) fn log_operation(
-        &mut self,
-        operation: &LoggedOperation,
-        backends: &DriveBackends<C>,
-    ) {
-        let operation = &LoggedOperation { logical_page: backends.ftl.page_at(operation), ..*operation };
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.logs.iter_mut().for_each(|log| log.add(operation));
-            watch.keep(Told::Operation(*operation));
-        }
-    }
-
-    /// There are no observers of operations, and no errors that depend on them.
-    pub(in crate::drive) fn is_unheard(&self) -> bool {
-        self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
-    }
-
     pub(in crate::drive) fn count_recovery(
         &mut self,
         start: SimTime,
@@ -341,15 +325,5 @@ impl<C: Contents> Controller<C> {
         let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
-    }
-
-    /// A block is new: it has no erases from before.
-    pub(in crate::drive) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
-        *self.erases_before_of(plane, block) = 0;
-    }
-
-    pub(in crate::drive) fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
-        let block = (plane.0 * self.flash.geometry.blocks + block) as usize;
-        self.accounts.erases_before.of(block)
     }
 }

@@ -25,7 +25,7 @@ fn a_plane_is_lost_with_what_is_in_it_and_what_waits_for_it() {
     rig.ask(0, write(3, 1), 4, &tokens(9, 1));
     rig.now = SimTime(10_000);
     rig.go_on(rig.now);
-    rig.drive.fail(rig.now, channel(&rig, 0), true);
+    rig.drive.fail(rig.now, 0, channel(&rig, 0), true);
     let at_once = rig.done();
     let mut reads: Vec<_> =
         at_once.iter().filter(|d| d.part == CompletionPart::Both && d.failed.is_some()).collect();
@@ -52,7 +52,7 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
             let mut rig = Rig::new(TWO, &ftl, 1, mapped(32));
             rig.ask(0, before(write(0, 32)), 0, &tokens(100, 32));
             rig.done();
-            rig.drive.fail(rig.now, channel(&rig, 1), true);
+            rig.drive.fail(rig.now, 0, channel(&rig, 1), true);
             let mut gone = told(&rig.done(), CompletionPart::Lost);
             assert_eq!(gone.len(), 16);
             for n in 0..320 {
@@ -78,7 +78,7 @@ fn a_dead_backend_answers_and_begins_anew_when_it_is_renewed() {
         }
         rig.now = SimTime(5_000);
         rig.go_on(rig.now);
-        rig.drive.fail(rig.now, channel(&rig, 1), true);
+        rig.drive.fail(rig.now, 0, channel(&rig, 1), true);
         let done = rig.done();
         assert!(rig.drive.is_dead(BackendId(1)) && !rig.drive.is_dead(BackendId(0)));
         assert!(told(&done, CompletionPart::Lost).is_empty(), "the backend is dead: that says it all");
@@ -90,7 +90,7 @@ fn a_dead_backend_answers_and_begins_anew_when_it_is_renewed() {
         assert_eq!(failed, [true, false, false]);
         rig.settle();
         rig.now = SimTime(50_000_000);
-        rig.drive.renew(rig.now, channel(&rig, 1));
+        rig.drive.renew(rig.now, 0, channel(&rig, 1));
         assert!(!rig.drive.is_dead(BackendId(1)) && !rig.drive.holds(BackendId(1), Page(0)));
         rig.ask(1, write(0, 2), 0, &tokens(7, 2));
         rig.settle();
@@ -113,9 +113,9 @@ fn new_planes_have_never_been_erased() {
     let worn = erases(&rig);
     assert!(worn[0] > 0 && worn[1] > 0);
     rig.now = SimTime(1 << 40);
-    rig.drive.fail(rig.now, channel(&rig, 0), true);
+    rig.drive.fail(rig.now, 0, channel(&rig, 0), true);
     assert_eq!(erases(&rig), worn);
-    rig.drive.renew(rig.now, channel(&rig, 0));
+    rig.drive.renew(rig.now, 0, channel(&rig, 0));
     assert_eq!(erases(&rig), [0, worn[1]]);
     assert_eq!(rig.drive.wear(BackendId(0)), u64::from(worn[1]));
     rig.settle();
@@ -128,7 +128,7 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader() {
     rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
     rig.done();
     let MapEntry::At(ppn) = rig.drive.lookup(BackendId(0), Page(2)) else { panic!("it has been written") };
-    rig.drive.fail(rig.now, Fault::Page(ppn), false);
+    rig.drive.fail(rig.now, 0, Fault::Page(ppn), false);
     assert!(rig.done().is_empty(), "the loss is not known yet");
     assert!(rig.drive.holds(BackendId(0), Page(2)) && rig.drive.contents_of(BackendId(0), Page(2)).is_none());
     rig.ask(0, read(2), 0, &[]);
@@ -154,7 +154,7 @@ fn a_page_that_cannot_be_read_is_found_by_a_collection() {
         let MapEntry::At(ppn) = rig.drive.lookup(BackendId(0), Page(2)) else {
             panic!("it has been written")
         };
-        rig.drive.fail(rig.now, Fault::Page(ppn), false);
+        rig.drive.fail(rig.now, 0, Fault::Page(ppn), false);
         let mut gone = Vec::new();
         for n in 0..200 {
             let page = [0, 1, 3, 4, 5, 6, 7, 8, 9][n % 9];
@@ -179,9 +179,9 @@ fn physical_pages_that_have_failed_are_void() {
     let place = |rig: &Rig, page| rig.drive.physical_place(BackendId(0), Page::of(page));
     rig.ask(0, write(0, 3), 0, &tokens(1, 3));
     // Page 2 waits after page 0; page 1 is being programmed on the other channel.
-    rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
+    rig.drive.fail(rig.now, 0, Fault::Page(place(&rig, 2)), true);
     assert_eq!(told(&rig.done(), CompletionPart::Refused), [2]);
-    rig.drive.fail(rig.now, Fault::Block(PlaneId(1), 1), true);
+    rig.drive.fail(rig.now, 0, Fault::Block(PlaneId(1), 1), true);
     rig.ask(0, write(8, 2), 3, &tokens(5, 2));
     assert_eq!(told(&rig.done(), CompletionPart::Refused), [9]);
     rig.ask(0, read(9), 5, &[]);
@@ -235,10 +235,10 @@ fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
         let plane = rig.drive.geometry().plane_at(place);
         let page = |number: u32| Fault::Page(rig.drive.geometry().ppn(plane, number / 4, number % 4));
         let faults = [Fault::Block(plane, block), page(pages[0]), page(pages[1])];
-        faults.iter().for_each(|&fault| rig.drive.fail(rig.now, fault, true));
+        faults.iter().for_each(|&fault| rig.drive.fail(rig.now, 0, fault, true));
         rig.drive.audit();
         assert!(capacity(&mut rig) < 32, "{block} {pages:?}");
-        faults.iter().for_each(|&fault| rig.drive.renew(rig.now, fault));
+        faults.iter().for_each(|&fault| rig.drive.renew(rig.now, 0, fault));
         rig.drive.audit();
         assert_eq!(capacity(&mut rig), 32, "{block} {pages:?}");
     }

@@ -65,7 +65,7 @@ fn three_retries_take_four_reads() {
     assert_eq!(parts.total(), Span(4 * (SENSE + SENT + DECODED)));
     let counters = rig.drive.counters();
     assert_eq!((counters.of(OpKind::Read, Cause::Host), counters.of(OpKind::Read, Cause::Retry)), (1, 3));
-    assert_eq!(rig.drive.channel_busy(), [Span(4 * SENT)]);
+    assert_eq!(rig.drive.busy()[0], [Span(4 * SENT)]);
     let counts = rig.drive.error_counts().expect("an error model");
     assert_eq!((counts.reads, counts.retries, counts.corrected, counts.uncorrectable), (1, 3, 1, 0));
     let told: Vec<_> = rig.operations.iter().map(|one| (one.cause, one.start.0)).collect();
@@ -83,8 +83,8 @@ fn pipelined_retries_hide_transfers_and_decoding() {
     assert_eq!(parts.total(), done.service);
     assert_eq!([parts.get(Part::Array).0, parts.get(Part::Retry).0], [SENSE, 3 * SENSE]);
     // The data of each attempt cross the channel.
-    assert_eq!(rig.drive.channel_busy(), [Span(4 * SENT)]);
-    assert_eq!(rig.drive.unit_busy(), [Span(4 * SENSE + SENT)]);
+    assert_eq!(rig.drive.busy()[0], [Span(4 * SENT)]);
+    assert_eq!(rig.drive.busy()[1], [Span(4 * SENSE + SENT)]);
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn an_erase_ends_the_errors_of_a_block_unless_it_is_taken_back() {
         rig.drive.reset_error_counts();
         for block in 0..16 {
             if erased {
-                rig.drive.controller.note_erased(PlaneId(0), block);
+                rig.drive.controller.errors.note_erased(PlaneId(0), block);
             }
             if taken_back {
-                rig.drive.controller.note_erase_taken_back(PlaneId(0), block);
+                rig.drive.controller.errors.note_erase_taken_back(PlaneId(0), block);
             }
         }
         read_once(&mut rig);

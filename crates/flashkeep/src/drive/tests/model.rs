@@ -115,7 +115,7 @@ impl Model {
         if lasting {
             self.failed.push((what, self.rig.now));
         }
-        self.rig.drive.fail(self.rig.now, what, lasting);
+        self.rig.drive.fail(self.rig.now, 0, what, lasting);
         self.take();
         for backend in 0..self.backends.len() {
             if self.rig.drive.is_dead(BackendId(backend as u16)) {
@@ -143,7 +143,7 @@ impl Model {
             }
         }
         self.failed = still;
-        self.rig.drive.renew(self.rig.now, what);
+        self.rig.drive.renew(self.rig.now, 0, what);
         for (backend, expected) in (0..).map(BackendId).zip(&mut self.backends) {
             if expected.dead && !self.rig.drive.is_dead(backend) {
                 expected.holds.fill(0);

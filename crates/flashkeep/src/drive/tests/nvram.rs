@@ -44,19 +44,19 @@ fn it_fails_as_a_whole() {
     let (mut rig, backend) = rig();
     let nvram = Fault::Nvram(BackendId(backend));
     rig.ask(backend, write(0, 2), 0, &tokens(7, 2));
-    rig.drive.fail(rig.now, nvram, false);
+    rig.drive.fail(rig.now, 0, nvram, false);
     rig.ask(backend, write(1, 1), 0, &tokens(5, 1));
     rig.done();
     rig.ask(backend, Command::new(Verb::Read, Page(0), 3), 0, &[]);
     let read: Vec<_> = rig.done().into_iter().map(|d| (d.failed, d.contents.0)).collect();
     assert_eq!(read, [(Some((BackendId(backend), Page(0))), 0), (None, 5), (None, 0)]);
-    rig.drive.fail(rig.now, nvram, true);
+    rig.drive.fail(rig.now, 0, nvram, true);
     assert!(rig.drive.is_dead(BackendId(backend)) && !rig.drive.is_dead(BackendId(0)));
     rig.ask(backend, write(1, 1), 0, &tokens(5, 1));
     rig.ask(backend, read_of(1), 1, &[]);
     let done = rig.done();
     assert_eq!((done[0].failed, done[1].failed), (None, Some((BackendId(backend), Page(1)))));
-    rig.drive.renew(rig.now, nvram);
+    rig.drive.renew(rig.now, 0, nvram);
     rig.ask(backend, read_of(1), 0, &[]);
     assert_eq!((rig.done()[0].failed, rig.drive.is_dead(BackendId(backend))), (None, false));
 }

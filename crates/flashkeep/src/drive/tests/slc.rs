@@ -250,12 +250,12 @@ fn a_failed_block_of_the_cache_loses_its_pages_only() {
     let mut rig = rig("fold_above = 1");
     write_in_turn(&mut rig, 0..8);
     let first = rig.drive.geometry().blocks;
-    rig.drive.fail(rig.now, Fault::Block(PlaneId(0), first), true);
+    rig.drive.fail(rig.now, 0, Fault::Block(PlaneId(0), first), true);
     let gone = told(&rig.done(), CompletionPart::Lost);
     assert_eq!(gone, [0, 1]);
     rig.drive.audit();
     write_in_turn(&mut rig, [0, 1]);
-    rig.drive.renew(rig.now, Fault::Block(PlaneId(0), first));
+    rig.drive.renew(rig.now, 0, Fault::Block(PlaneId(0), first));
     rig.drive.audit();
     assert_eq!(write_in_turn(&mut rig, 10..13), [FAST, FAST, SLOW]);
 }

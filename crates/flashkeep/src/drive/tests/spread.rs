@@ -62,7 +62,7 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         let dies = [die(0), die(1)];
         rig.ask(0, before(write(0, 6)), 0, &tokens(1, 6));
         rig.done();
-        rig.drive.fail(rig.now, dies[1], true);
+        rig.drive.fail(rig.now, 0, dies[1], true);
         // The second block has pages 4 and 5.
         assert_eq!(told(&rig.done(), CompletionPart::Lost), [4, 5], "{unit}");
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
@@ -71,16 +71,16 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         rig.drive.audit();
         let geometry = rig.drive.geometry();
         assert!(rig.operations.iter().all(|operation| geometry.block_of(operation.ppn).is_multiple_of(2)));
-        rig.drive.fail(rig.now, dies[0], true);
+        rig.drive.fail(rig.now, 0, dies[0], true);
         assert!(rig.drive.is_dead(BackendId(0)), "{unit}");
         rig.done();
         // Its blocks are new; those of the other die are replaced later.
-        rig.drive.renew(rig.now, dies[0]);
+        rig.drive.renew(rig.now, 0, dies[0]);
         assert!(!rig.drive.is_dead(BackendId(0)));
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
         rig.ask(0, write(0, 6), 0, &tokens(30, 6));
         rig.settle();
-        rig.drive.renew(rig.now, dies[1]);
+        rig.drive.renew(rig.now, 0, dies[1]);
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 32);
         for page in 0..6 {
             assert_eq!(

@@ -69,8 +69,8 @@ fn a_read_suspends_a_program_which_ends_later_by_as_much() {
     assert_eq!(found, [(0, WRITE + LATE), (1, 50_000 + LEAD + ALONE)]);
     assert_eq!(suspended(&rig, OpKind::Program), 1);
     // The unit was never free: it programmed, suspended, read, sent, resumed and programmed on.
-    assert_eq!(rig.drive.unit_busy(), [Span(WRITE + LATE)]);
-    assert_eq!(rig.drive.channel_busy(), [Span(SENT + COMMAND + TRANSFER)]);
+    assert_eq!(rig.drive.busy()[1].clone(), [Span(WRITE + LATE)]);
+    assert_eq!(rig.drive.busy()[0], [Span(SENT + COMMAND + TRANSFER)]);
     let operations: Vec<_> = rig.operations.drain(..).map(|o| (o.kind, o.start.0, o.end.0)).collect();
     let sent = 50_000 + LEAD + ALONE;
     assert_eq!(operations, [(OpKind::Read, 50_000, sent), (OpKind::Program, 0, WRITE + LATE)]);
@@ -144,7 +144,7 @@ fn every_read_of_a_spaced_load_costs_the_program_as_much() {
         let response = |(&at, &(_, end)): (&u64, &(u32, u64))| end - at == LEAD + ALONE;
         assert!(reads.iter().zip(&found[1..]).all(response));
         assert_eq!(
-            (suspended(&rig, OpKind::Program), rig.drive.unit_busy()),
+            (suspended(&rig, OpKind::Program), rig.drive.busy()[1].clone()),
             (count, vec![Span(found[0].1)])
         );
     }
@@ -214,7 +214,7 @@ fn a_read_suspends_an_erase() {
         let erased = COMMAND + ERASE + 2 * late;
         assert_eq!(ends(&done), [(0, erased), (1, end(100_000)), (2, end(1_000_000))]);
         assert_eq!(suspended(&rig, OpKind::Erase), 2);
-        assert_eq!(rig.drive.unit_busy(), [Span(erased)]);
+        assert_eq!(rig.drive.busy()[1].clone(), [Span(erased)]);
         rig.drive.audit();
     }
 }
@@ -288,7 +288,7 @@ fn a_plane_that_fails_takes_its_reads_and_the_program_goes_on() {
     rig.go_on(SimTime(50_000));
     rig.ask(0, read(0), 1, &[]);
     rig.go_on(SimTime(60_000));
-    rig.drive.fail(rig.now, Fault::Planes { first: PlaneId(0), count: 1 }, true);
+    rig.drive.fail(rig.now, 0, Fault::Planes { first: PlaneId(0), count: 1 }, true);
     let done = rig.settle();
     let failed = done.iter().find(|done| done.token.slot == 1 && done.part == CompletionPart::Both);
     assert!(failed.is_some_and(|done| done.failed.is_some()));
@@ -311,7 +311,7 @@ fn without_reads_nothing_changes() {
         let mut operations: Vec<_> =
             rig.operations.iter().map(|o| (o.start, o.end, o.ppn, o.kind as u8)).collect();
         operations.sort_unstable();
-        found.push((ends(&done), operations, rig.drive.unit_busy()));
+        found.push((ends(&done), operations, rig.drive.busy()[1].clone()));
     }
     assert!(found[0].1.iter().any(|operation| operation.3 == OpKind::Erase as u8));
     assert_eq!(found[0], found[1]);

@@ -1,8 +1,8 @@
 //! Superblocks that are filled before time 0, as an ageing model says. Their data slots are filled in order: those that
 //! will be valid with the pages that are written, whichever node above writes them, the others with unused data.
 
+use super::StripeLog;
 use super::frontier::WriteFrontier;
-use super::{StripeLog, data_in_superpage};
 use crate::engine::{Command, Page, Plan, Verb};
 use crate::kernel::Bits;
 use std::collections::VecDeque;
@@ -37,6 +37,12 @@ impl LogAgeing {
         Some(self.owed > 0 || superblock.valid.has(self.slot))
     }
 
+    /// A valid page is missing.
+    #[cold]
+    pub(super) fn owe(&mut self) {
+        self.owed += 1;
+    }
+
     /// The next slot has been filled, which gave the log a valid page more or not. Whether the superblock is finished.
     fn pass(&mut self, gained: bool) -> bool {
         let Some(superblock) = self.superblocks.front() else { return false };
@@ -57,8 +63,8 @@ impl StripeLog {
     /// Superblocks, superpages of each, and data slots of a superpage, as long as nothing has been erased.
     #[must_use]
     pub fn new_superblocks(&self) -> (u32, u32, u32) {
-        let superpage = data_in_superpage(u32::from(self.members), u32::from(self.policy.widths.after(0)));
-        (self.superblocks.count(), self.superblocks.pages(), superpage)
+        let superpage = self.policy.data_when_new(self.members);
+        (self.stripes.superblocks.count(), self.stripes.superblocks.pages(), superpage)
     }
 
     /// From now on superblocks are filled like these, without GC: the pages that are written come to valid slots.
@@ -101,7 +107,7 @@ impl StripeLog {
 
     /// All superblocks are aged: those that were filled in part are filled first from now on.
     pub fn end_ageing(&mut self) {
-        self.rests.extend(self.ageing.take().into_iter().flat_map(|ageing| ageing.aside));
+        self.stripes.rests.extend(self.ageing.take().into_iter().flat_map(|ageing| ageing.aside));
         self.wants_room = true;
     }
 
@@ -112,7 +118,7 @@ impl StripeLog {
         if self.ageing.as_ref().is_some_and(|ageing| ageing.superblocks.is_empty()) {
             self.end_ageing();
         }
-        self.wastes_next() && self.places.find(page).is_none()
+        self.wastes_next() && self.stripes.places.find(page).is_none()
     }
 
     /// The next slot has been filled. A superblock that is finished is continued when all of them are aged.
@@ -121,19 +127,11 @@ impl StripeLog {
         let Some(ageing) = &mut self.ageing else { return };
         let is_finished = ageing.pass(gained);
         if is_finished
-            && self.frontier.pending == 0
-            && self.frontier.slots.is_empty()
-            && self.frontier.has_superpages()
+            && self.stripes.frontier.pending == 0
+            && self.stripes.frontier.slots.is_empty()
+            && self.stripes.frontier.has_superpages()
         {
-            ageing.aside.push(std::mem::replace(&mut self.frontier, WriteFrontier::none()));
-        }
-    }
-
-    /// A page that was valid is valid no more.
-    #[cold]
-    pub(super) fn owe_slot(&mut self) {
-        if let Some(ageing) = &mut self.ageing {
-            ageing.owed += 1;
+            ageing.aside.push(std::mem::replace(&mut self.stripes.frontier, WriteFrontier::none()));
         }
     }
 
@@ -144,7 +142,7 @@ impl StripeLog {
         }
         // The number after the host's last page.
         let filler = self.pages as u32;
-        self.turn_to(self.streams.heat.of_written(filler));
+        self.stripes.turn_to(self.stripes.streams.heat.of_written(filler));
         if !self.has_slot() {
             return false;
         }

@@ -134,8 +134,8 @@ impl Begin {
 
 impl CollectedUnits for StripeLog {
     fn next_current(&self, superblock: u32, from: u32) -> Option<u32> {
-        let places = self.places_of(superblock);
-        let next = self.places.next_current(places.start + from..places.end);
+        let places = self.stripes.places_of(superblock);
+        let next = self.stripes.places.next_current(places.start + from..places.end);
         next.map(|place| place.0 - places.start)
     }
 }
@@ -157,7 +157,7 @@ impl StripeLog {
                 !self.moving && !waits && (cleaning.is_over || cleaning.is_gc())
             }
             None => {
-                let can_clean = || self.superblocks.free() > 0 || self.can_erase_immediately();
+                let can_clean = || self.stripes.superblocks.free() > 0 || self.can_erase_immediately();
                 self.wants_room && (self.is_low() && can_clean() || self.migration.is_some())
                     || self.can_refresh()
             }
@@ -167,7 +167,11 @@ impl StripeLog {
     /// Whether a power cut has left a superblock that holds nothing, and perhaps no other that is free.
     pub(super) fn can_erase_immediately(&self) -> bool {
         self.restarted
-            && self.superblocks.least().is_some_and(|superblock| self.superblocks.current(superblock) == 0)
+            && self
+                .stripes
+                .superblocks
+                .least()
+                .is_some_and(|superblock| self.stripes.superblocks.current(superblock) == 0)
     }
 
     /// Whether little space is left for the host.
@@ -178,12 +182,12 @@ impl StripeLog {
 
     /// Superblocks that the host has left to fill, those included that are being erased.
     fn superblocks_left(&self) -> usize {
-        self.superblocks.free() + self.erasing + self.rests_of_host()
+        self.stripes.superblocks.free() + self.erasing + self.stripes.rests_of_host()
     }
 
     /// The next step towards room for the host.
     pub(super) fn make_room(&mut self, plan: &mut Plan) -> bool {
-        if self.is_stuck() {
+        if self.stripes.is_stuck() {
             return self.close_early(plan);
         }
         if self.ageing.is_some() && self.waste_slot(plan) {
@@ -211,24 +215,24 @@ impl StripeLog {
             return cleaning.is_gc() && self.go_on(plan);
         }
         self.thresholds.is_low_for_idle(self.superblocks_left() as u32)
-            && self.superblocks.free() > 0
-            && !self.is_stuck()
+            && self.stripes.superblocks.free() > 0
+            && !self.stripes.is_stuck()
             && self.clean_one(true, plan)
     }
 
     /// Begins to clean the next victim, if there is one.
     fn clean_one(&mut self, is_soft: bool, plan: &mut Plan) -> bool {
-        if self.is_hopeless() {
+        if self.stripes.is_hopeless() {
             return false;
         }
         let Some(collection) = self.victim().map(Collection::of) else { return false };
         let (victim, cause) = (collection.victim, collection.cause());
-        self.superblocks.take_turn(victim);
+        self.stripes.superblocks.take_turn(victim);
         if let Some(cold) = collection.follower() {
             self.migration = Some(Migration { worn: victim, cold });
         }
-        if self.superblocks.current(victim) == 0 {
-            let may = self.may_erase(victim);
+        if self.stripes.superblocks.current(victim) == 0 {
+            let may = self.guard.may_erase(victim, &self.medium);
             if may {
                 self.erase(victim, cause, plan);
                 // The newer versions of its pages may be in write caches only.
@@ -236,9 +240,9 @@ impl StripeLog {
             }
             return may;
         }
-        self.vain_cleanings += u32::from(self.is_starved());
+        self.stripes.vain_cleanings += u32::from(self.is_starved());
         // GC continues with the superblock that it has begun, if that is kept for it.
-        let rests = usize::from(self.streams.separate || self.is_near_the_end());
+        let rests = usize::from(self.stripes.streams.separate || self.is_near_the_end());
         self.begin_cleaning(&Begin { rests, superblocks: 1, is_soft, ..Begin::of(collection) });
         self.go_on(plan)
     }
@@ -246,16 +250,16 @@ impl StripeLog {
     /// A worn superblock has been erased: what the coldest one holds is moved into it, if that is still so and fits.
     fn migrate(&mut self) -> bool {
         let Some(Migration { worn, cold }) = self.migration else { return false };
-        if self.superblocks.state(worn) == SuperblockState::Erasing {
+        if self.stripes.superblocks.state(worn) == SuperblockState::Erasing {
             return false;
         }
         self.migration = None;
         let coldest = cold.victim;
-        let current = self.superblocks.current(coldest);
-        let is_free = self.superblocks.state(worn) == SuperblockState::Free;
-        let is_closed =
-            self.superblocks.state(coldest) == SuperblockState::Closed && !self.superblocks.is_busy(coldest);
-        let fits = current > 0 && current <= self.room(self.superblocks.superpages(worn), false);
+        let current = self.stripes.superblocks.current(coldest);
+        let is_free = self.stripes.superblocks.state(worn) == SuperblockState::Free;
+        let is_closed = self.stripes.superblocks.state(coldest) == SuperblockState::Closed
+            && !self.stripes.superblocks.is_busy(coldest);
+        let fits = current > 0 && current <= self.room(self.stripes.superblocks.superpages(worn), false);
         if !is_free || !is_closed || !fits || self.health.troubled {
             return false;
         }
@@ -267,31 +271,34 @@ impl StripeLog {
         let Begin { collection, cause, only_lacking, .. } = *begin;
         let victim = collection.victim;
         let mut to: Vec<WriteFrontier> = Vec::with_capacity(begin.rests + begin.superblocks);
-        let mut pages = self.superblocks.current(victim);
+        let mut pages = self.stripes.superblocks.current(victim);
         if only_lacking {
             pages = self.health.lacking_in(victim);
         }
         while to.len() < begin.rests
-            && let Some(at) = self.rests.iter().position(|rest| self.is_usable(rest, victim, only_lacking))
+            && let Some(at) =
+                self.stripes.rests.iter().position(|rest| self.is_usable(rest, victim, only_lacking))
         {
-            to.extend(self.rests.remove(at));
+            to.extend(self.stripes.rests.remove(at));
         }
         for _ in 0..begin.superblocks {
             to.extend(self.open_superblock());
         }
         if let Some(superblock) = begin.into {
-            self.superblocks.open_this(superblock);
+            self.stripes.superblocks.open_this(superblock);
             to.push(self.frontier_of(superblock));
         }
         let room = |roomy| to.iter().map(|frontier| self.room(frontier.superpages(), roomy)).sum::<u32>();
         // Where it would not fit beside what cannot be written, the superpages are laid over that, too.
         let roomy = self.is_roomy() && room(true) >= pages;
         let room = room(roomy);
-        self.superblocks.set_busy(victim, true);
+        self.stripes.superblocks.set_busy(victim, true);
         to.reverse();
         self.cleaning = Some(Cleaning {
             collection,
-            flushes_first: self.guard.flushes() && !only_lacking && !self.superblocks.is_flushed(victim),
+            flushes_first: self.guard.flushes()
+                && !only_lacking
+                && !self.stripes.superblocks.is_flushed(victim),
             flushed: 0,
             filled: Vec::new(),
             to: to.pop().expect("a cleaning is begun with room"),
@@ -326,7 +333,7 @@ impl StripeLog {
             let (begun, is_last) = (!piece.moves.is_empty(), cleaning.is_last);
             if is_last && !cleaning.only_lacking && self.guard.flushes() {
                 plan.flushes = Some(Piece::AFTER);
-                cleaning.flushed = self.superblocks.closings();
+                cleaning.flushed = self.stripes.superblocks.closings();
             }
             self.piece = piece;
             self.cleaning = Some(cleaning);
@@ -341,7 +348,7 @@ impl StripeLog {
             }
             return self.cleaning.is_some() && self.go_on(plan);
         }
-        if !self.may_erase(cleaning.collection.victim) {
+        if !self.guard.may_erase(cleaning.collection.victim, &self.medium) {
             self.cleaning = Some(cleaning);
             return false;
         }
@@ -359,13 +366,13 @@ impl StripeLog {
                 break;
             }
             cleaning.collection.pass(next + 1);
-            let from = LogPlace(self.places_of(cleaning.collection.victim).start + next);
+            let from = LogPlace(self.stripes.places_of(cleaning.collection.victim).start + next);
             if cleaning.lost_last && self.is_lost(from) {
                 cleaning.has_lost = true;
             } else if !cleaning.only_lacking || self.is_lacking(from) {
                 if !self.make_slot(cleaning) {
                     // More units have become missing meanwhile: another cleaning takes the rest.
-                    cleaning.collection.pass(self.places_of(cleaning.collection.victim).len() as u32);
+                    cleaning.collection.pass(self.stripes.places_of(cleaning.collection.victim).len() as u32);
                     break;
                 }
                 self.copy_page(cleaning, piece, from, plan);
@@ -383,7 +390,7 @@ impl StripeLog {
             self.copy_parity(cleaning, piece);
         }
         plan.steps.extend_from_slice(&piece.writes);
-        let superpages = piece.written.iter().map(|&place| self.places.superpage(place));
+        let superpages = piece.written.iter().map(|&place| self.stripes.places.superpage(place));
         self.record(superpages, true, 1, plan);
     }
 
@@ -391,16 +398,16 @@ impl StripeLog {
         let cause = cleaning.cause;
         let one = |page| Command::new(Verb::Read, page, 1).because(cause);
         let at = piece.moves.len() as u16;
-        let (member, page) = self.address(from);
+        let (member, page) = self.stripes.address(from);
         plan.push(Step::new(member, one(page), at));
         let role = Role::Data(cleaning.to.pending);
-        let to = self.places.at(cleaning.to.superpage, cleaning.to.place());
-        let (member, page) = self.address(to);
+        let to = self.stripes.places.at(cleaning.to.superpage, cleaning.to.place());
+        let (member, page) = self.stripes.address(to);
         let write = Command { verb: Verb::Write, ..one(page) };
         piece.writes.push(Step::new(member, write, at).role(role).row(piece.stripes).stage(1));
-        piece.moves.push(Move { page: self.places.owner(from), from, to });
+        piece.moves.push(Move { page: self.stripes.places.owner(from), from, to });
         piece.written.push(to);
-        self.occupy(to, cleaning.to.stripe, self.places.owner(from));
+        self.occupy(to, cleaning.to.stripe, self.stripes.places.owner(from));
         if cleaning.to.is_complete() {
             self.copy_parity(cleaning, piece);
         }
@@ -429,7 +436,7 @@ impl StripeLog {
         let (member, _) = cleaning.to.place_parity();
         let store = Step::store(Member(member), Page::of(superpage), Role::P, cause);
         piece.writes.push(store.row(piece.stripes).stage(1));
-        let place = self.places.at(superpage, member);
+        let place = self.stripes.places.at(superpage, member);
         piece.written.push(place);
         self.occupy_parity(place, cleaning.to.stripe);
         cleaning.to.next_stripe();
@@ -456,12 +463,12 @@ impl StripeLog {
         if open && let Some(cleaning) = &mut self.cleaning {
             // The host continues with the stripe, and with the data that wait in it.
             let to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
-            self.leave_frontier();
-            self.frontier = to.of_stream(self.streams.current());
+            self.stripes.leave_frontier();
+            self.stripes.frontier = to.of_stream(self.stripes.streams.current());
         }
         for at in 0..self.piece.moves.len() {
             let Move { page, from, to } = self.piece.moves[at];
-            if self.places.is_current(from) {
+            if self.stripes.places.is_current(from) {
                 self.remap(page, from, to);
                 self.cool_down(page);
             }
@@ -483,10 +490,10 @@ impl StripeLog {
         }
         if cleaning.only_lacking {
             let victim = cleaning.collection.victim;
-            let busy = self.superblocks.state(victim) != SuperblockState::Closed;
-            self.superblocks.set_busy(victim, busy);
+            let busy = self.stripes.superblocks.state(victim) != SuperblockState::Closed;
+            self.stripes.superblocks.set_busy(victim, busy);
         } else {
-            self.superblocks.note_flush(cleaning.flushed);
+            self.stripes.superblocks.note_flush(cleaning.flushed);
             cleaning.is_over = true;
             self.cleaning = Some(cleaning);
         }
@@ -494,10 +501,10 @@ impl StripeLog {
 
     /// A page has been moved: the rest of the superblock that took it will be used for pages like most of those.
     fn cool_down(&mut self, page: u32) {
-        let stream = self.streams.heat.shift(page);
+        let stream = self.stripes.streams.heat.shift(page);
         let Some(cleaning) = &mut self.cleaning else { return };
-        if self.streams.heat.classes() > 1 {
-            cleaning.moved.resize(self.streams.heat.classes().into(), 0);
+        if self.stripes.streams.heat.classes() > 1 {
+            cleaning.moved.resize(self.stripes.streams.heat.classes().into(), 0);
             cleaning.moved[usize::from(stream)] += 1;
         }
     }
@@ -507,8 +514,8 @@ impl StripeLog {
         if frontier.superblock == super::frontier::NONE {
             return;
         }
-        if frontier.superpages() == self.superblocks.superpages(frontier.superblock) {
-            return self.superblocks.give_back(frontier.superblock);
+        if frontier.superpages() == self.stripes.superblocks.superpages(frontier.superblock) {
+            return self.stripes.superblocks.give_back(frontier.superblock);
         }
         if self.health.troubled && self.is_roomy() {
             for member in (0..self.members).filter(|&member| !self.health.alive(member)) {
@@ -516,17 +523,17 @@ impl StripeLog {
             }
         }
         if frontier.has_room() && cause != Cause::Migrate {
-            self.rests.push_back(frontier);
+            self.stripes.rests.push_back(frontier);
         } else {
-            self.superblocks.close(frontier.superblock);
+            self.stripes.superblocks.close(frontier.superblock);
         }
     }
 
     /// Erases a superblock without current pages.
     pub(super) fn erase(&mut self, superblock: u32, cause: Cause, plan: &mut Plan) {
-        self.superblocks.erase(superblock);
+        self.stripes.superblocks.erase(superblock);
         self.erasing += 1;
-        let superpages = self.superblocks.extent(superblock);
+        let superpages = self.stripes.superblocks.extent(superblock);
         // In parts, if a command cannot name all of its pages.
         let parts = superpages.clone().step_by(usize::from(u16::MAX));
         let trim = |first: u32| {
@@ -542,11 +549,11 @@ impl StripeLog {
 
     /// The superblock is erased and free.
     pub(super) fn erased(&mut self, superblock: u32) {
-        let places = self.places_of(superblock);
-        self.places.erase(places.clone());
+        let places = self.stripes.places_of(superblock);
+        self.stripes.places.erase(places.clone());
         self.health.erased(superblock, places, self.medium.erases_first);
-        self.erase_records(superblock);
-        self.superblocks.erased(superblock);
+        self.journal.erase(superblock, &self.medium);
+        self.stripes.superblocks.erased(superblock);
         self.due.retain(|&other| other != superblock);
         self.erasing -= 1;
         self.erases_before.remove(&superblock);

@@ -1,9 +1,9 @@
 //! A superblock that is being filled: the slots of its open superpage, the stripe that they go to, and the superpages
 //! to come.
 
-use super::StripeLog;
 use super::places::MOST_STRIPES;
-use crate::engine::{Key, Member, View};
+use super::{LogStripes, StripeLog};
+use crate::engine::Key;
 use std::ops::Range;
 
 /// No superblock.
@@ -154,37 +154,35 @@ impl WriteFrontier {
     }
 }
 
+impl LogStripes {
+    /// Whether an open superpage was cut short.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.frontiers().any(WriteFrontier::is_cut_short)
+    }
+
+    /// The host writes to its superblock no more.
+    pub(super) fn leave_frontier(&mut self) {
+        if self.frontier.superblock != NONE {
+            self.superblocks.close(self.frontier.superblock);
+            self.frontier = WriteFrontier::none();
+        }
+    }
+}
+
 impl StripeLog {
     /// A free superblock that will be filled.
     pub(super) fn open_superblock(&mut self) -> Option<WriteFrontier> {
-        let superblock = self.superblocks.open()?;
+        let superblock = self.stripes.superblocks.open()?;
         Some(self.frontier_of(superblock))
     }
 
     /// A superblock that has just been opened, from its first superpage on.
     pub(super) fn frontier_of(&self, superblock: u32) -> WriteFrontier {
         let widest = match self.medium.oob {
-            true => self.policy.widths.after(self.superblocks.erases(superblock)),
+            true => self.policy.widths.after(self.stripes.superblocks.erases(superblock)),
             false => self.members,
         };
-        WriteFrontier::new(superblock, self.superblocks.superpages(superblock), widest)
-    }
-
-    /// Over devices, which level their wear themselves: looks how worn each of them is.
-    #[inline]
-    pub(super) fn note_wear(&mut self, view: &View<'_>) {
-        for (member, worn) in (0..).zip(&mut self.worn) {
-            *worn = view.mean_erases(Member(member));
-        }
-    }
-
-    /// Stripes of a superpage are as wide as the most worn of its members allows, where members wear and not
-    /// superblocks.
-    fn narrow_superpage(&self, frontier: &mut WriteFrontier) {
-        let members = frontier.slots.iter().chain([&frontier.parity]);
-        let widths = members.filter_map(|&member| self.worn.get(usize::from(member)));
-        let widest = widths.map(|&worn| self.policy.widths.after(worn)).min();
-        frontier.width = frontier.width.min(widest.unwrap_or(frontier.width));
+        WriteFrontier::new(superblock, self.stripes.superblocks.superpages(superblock), widest)
     }
 
     /// Opens a write frontier's next superpage: over all members, or, where there is room for that, over those that can
@@ -198,61 +196,51 @@ impl StripeLog {
             frontier.open_superpage(members.filter(|&member| !self.health.is_barred(member)));
         } else {
             frontier.open_superpage(
-                members.filter(|&member| self.health.takes(self.places.at(superpage, member), member)),
+                members
+                    .filter(|&member| self.health.takes(self.stripes.places.at(superpage, member), member)),
             );
         }
-        self.narrow_superpage(frontier);
+        let over = frontier.slots.iter().chain([&frontier.parity]).copied();
+        let widest = self.worn.widest(over, &self.policy.widths);
+        frontier.width = frontier.width.min(widest.unwrap_or(frontier.width));
     }
 
     /// Makes the host's next slot ready; false where there is none.
     #[inline]
     pub(super) fn has_slot(&mut self) -> bool {
-        !self.frontier.slots.is_empty() || self.advance()
+        !self.stripes.frontier.slots.is_empty() || self.advance()
     }
 
     /// The next superpage, the rest of a superblock, or a superblock. The last one that is free is kept.
     fn advance(&mut self) -> bool {
-        while self.frontier.slots.is_empty() {
-            if self.frontier.is_cut_short() {
+        while self.stripes.frontier.slots.is_empty() {
+            if self.stripes.frontier.is_cut_short() {
                 return false;
             }
-            if self.frontier.has_superpages() {
+            if self.stripes.frontier.has_superpages() {
                 let roomy = self.health.troubled && self.is_roomy();
-                let mut frontier = std::mem::replace(&mut self.frontier, WriteFrontier::none());
+                let mut frontier = std::mem::replace(&mut self.stripes.frontier, WriteFrontier::none());
                 self.open_superpage(&mut frontier, roomy);
-                self.frontier = frontier;
+                self.stripes.frontier = frontier;
                 continue;
             }
-            self.leave_frontier();
+            self.stripes.leave_frontier();
             let next = match self.own_rest() {
-                None if self.superblocks.free() <= self.kept() => self.take_over(),
+                None if self.stripes.superblocks.free() <= self.kept() => self.take_over(),
                 None => self.open_superblock(),
                 rest => rest,
             };
             let Some(next) = next else { return false };
-            self.frontier = next.of_stream(self.streams.current());
+            self.stripes.frontier = next.of_stream(self.stripes.streams.current());
             self.wants_room = true;
         }
         true
     }
 
-    /// The host writes to its superblock no more.
-    pub(super) fn leave_frontier(&mut self) {
-        if self.frontier.superblock != NONE {
-            self.superblocks.close(self.frontier.superblock);
-            self.frontier = WriteFrontier::none();
-        }
-    }
-
     /// Whether the host has nowhere to write to, and cannot be given anything.
     pub(super) fn is_starved(&self) -> bool {
-        !self.frontiers().any(WriteFrontier::has_room)
-            && (self.rests.is_empty() || !self.gives_rests())
-            && self.superblocks.free() <= self.kept()
-    }
-
-    /// Whether an open superpage was cut short.
-    pub(super) fn is_stuck(&self) -> bool {
-        self.frontiers().any(WriteFrontier::is_cut_short)
+        !self.stripes.frontiers().any(WriteFrontier::has_room)
+            && (self.stripes.rests.is_empty() || !self.gives_rests())
+            && self.stripes.superblocks.free() <= self.kept()
     }
 }

@@ -6,7 +6,8 @@
 //! Commands in progress have one of two keys. A superblock without current pages waits until those with one key have
 //! ended; new commands get the other key.
 
-use super::{LogHold, StripeLog};
+use super::LogHold;
+use super::medium::Medium;
 use crate::engine::{Key, Member, View};
 
 /// Commands under way.
@@ -39,38 +40,36 @@ impl Guard {
     pub(super) fn is_waiting(&self) -> bool {
         self.waits.is_some()
     }
-}
 
-impl StripeLog {
     /// The key of a command; none if the medium keeps the order.
     #[inline]
-    pub(super) fn order_key(&self) -> Option<Key> {
-        (!self.medium.oob).then(|| LogHold::Order(self.guard.turn.into()).key())
+    pub(super) fn key(&self, medium: &Medium) -> Option<Key> {
+        (!medium.oob).then(|| LogHold::Order(self.turn.into()).key())
     }
 
     /// Checks which commands are in progress.
-    pub(super) fn watch_order(&mut self, view: &View<'_>) {
-        if !self.medium.oob {
-            self.guard.under_way = [0, 1].map(|turn| view.held(LogHold::Order(turn).key()));
-            self.guard.caches = (0..self.members).any(|member| view.is_cached(Member(member)));
+    pub(super) fn watch(&mut self, medium: &Medium, members: u8, view: &View<'_>) {
+        if !medium.oob {
+            self.under_way = [0, 1].map(|turn| view.held(LogHold::Order(turn).key()));
+            self.caches = (0..members).any(|member| view.is_cached(Member(member)));
         }
     }
 
     /// Whether a superblock without current pages may be erased; if not, it waits.
-    pub(super) fn may_erase(&mut self, superblock: u32) -> bool {
-        if self.medium.oob {
+    pub(super) fn may_erase(&mut self, superblock: u32, medium: &Medium) -> bool {
+        if medium.oob {
             return true;
         }
-        let Guard { turn, waits, under_way, .. } = self.guard;
+        let Guard { turn, waits, under_way, .. } = *self;
         if under_way[usize::from(!turn)] {
-            self.guard.waits = waits.or(Some(u32::MAX));
+            self.waits = waits.or(Some(u32::MAX));
             return false;
         }
         if waits == Some(superblock) || !under_way[usize::from(turn)] {
-            self.guard.waits = None;
+            self.waits = None;
             return true;
         }
-        (self.guard.turn, self.guard.waits) = (!turn, Some(superblock));
+        (self.turn, self.waits) = (!turn, Some(superblock));
         false
     }
 }

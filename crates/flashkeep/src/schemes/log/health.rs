@@ -1,9 +1,9 @@
 //! Units that stripes lack, because a member is gone or a page cannot be read, and what that exposes.
 
-use super::StripeLog;
 use super::places::LogPlace;
 use super::superblocks::SuperblockState;
-use crate::engine::{Role, StripeUnit, View};
+use super::{LogStripes, StripeLog};
+use crate::engine::{Hazard, Key, Member, OwnHealth, Page, Role, StripeUnit, View};
 use crate::kernel::Bits;
 use std::ops::Range;
 
@@ -178,14 +178,27 @@ impl LogHealth {
     }
 }
 
+impl LogStripes {
+    /// The programmed places of a member, in superblocks that are not on their way out.
+    pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
+        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
+            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
+        });
+        let places = superblocks
+            .flat_map(|superblock| self.superblocks.superpages(superblock))
+            .map(|superpage| self.places.at(superpage, member));
+        places.filter(|&place| self.places.stripe(place) != 0).collect()
+    }
+}
+
 impl StripeLog {
     pub(super) fn stripe_health(&self, place: LogPlace) -> StripeHealth {
         let mut health = StripeHealth::default();
-        for unit in self.places.units(place) {
+        for unit in self.stripes.places.units(place) {
             let missing = u8::from(self.health.missing.has(unit.0));
             health.missing += missing;
-            health.parity |= self.places.is_parity(unit);
-            if self.places.is_current(unit) {
+            health.parity |= self.stripes.places.is_parity(unit);
+            if self.stripes.places.is_current(unit) {
                 health.current += 1;
                 health.current_missing += missing;
             }
@@ -195,7 +208,7 @@ impl StripeLog {
 
     /// Whether the failure of one more unit would cost what lies here, if it is current.
     pub(super) fn is_lacking(&self, place: LogPlace) -> bool {
-        if self.is_pending(place) {
+        if self.stripes.is_pending(place) {
             return false;
         }
         let health = self.stripe_health(place);
@@ -215,7 +228,7 @@ impl StripeLog {
     /// A stripe has been closed, or left without parity: what it lacks counts from now on.
     pub(super) fn count_stripe(&mut self, place: LogPlace) {
         let lacking = self.stripe_health(place).lacking();
-        self.health.count(self.superblock_of(place), lacking as i32);
+        self.health.count(self.stripes.superblock_of(place), lacking as i32);
     }
 
     /// A programmed place cannot be read any more, or again.
@@ -223,24 +236,13 @@ impl StripeLog {
         if self.health.missing.has(place.0) == missing {
             return;
         }
-        self.health.trouble(self.superblocks.count());
+        self.health.trouble(self.stripes.superblocks.count());
         let before = self.stripe_health(place).lacking();
         self.health.missing.set(place.0, missing);
         let after = self.stripe_health(place).lacking();
-        if !self.is_pending(place) {
-            self.health.count(self.superblock_of(place), after as i32 - before as i32);
+        if !self.stripes.is_pending(place) {
+            self.health.count(self.stripes.superblock_of(place), after as i32 - before as i32);
         }
-    }
-
-    /// The programmed places of a member, in superblocks that are not on their way out.
-    pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
-        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
-            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
-        });
-        let places = superblocks
-            .flat_map(|superblock| self.superblocks.superpages(superblock))
-            .map(|superpage| self.places.at(superpage, member));
-        places.filter(|&place| self.places.stripe(place) != 0).collect()
     }
 
     /// What has been written in the background is looked at again: what could not be brought back on the way is
@@ -248,18 +250,18 @@ impl StripeLog {
     pub(super) fn look_back(&mut self, view: &View<'_>) {
         for at in 0..self.unchecked.len() {
             let place = self.unchecked[at];
-            let (member, page) = self.address(place);
+            let (member, page) = self.stripes.address(place);
             let lacks = !view.has(member, page);
-            if self.places.stripe(place) == 0 || lacks == self.health.missing.has(place.0) {
+            if self.stripes.places.stripe(place) == 0 || lacks == self.health.missing.has(place.0) {
                 continue;
             }
             self.set_missing(place, lacks);
             if lacks {
-                self.health.to_be_moved.set(self.superblock_of(place), true);
+                self.health.to_be_moved.set(self.stripes.superblock_of(place), true);
             }
-            if lacks && self.is_pending(place) && view.alive(member) {
+            if lacks && self.stripes.is_pending(place) && view.alive(member) {
                 // What the controller keeps of the stripe is not its parity.
-                if let Some(frontier) = self.pending_frontier(place) {
+                if let Some(frontier) = self.stripes.pending_frontier(place) {
                     frontier.next_stripe();
                 }
                 self.count_stripe(place);
@@ -276,10 +278,11 @@ impl StripeLog {
             return false;
         }
         let kept = if living == self.members { 2 } else { 4 };
-        let superblocks =
-            u64::from(self.superblocks.count().saturating_sub(kept + self.superblocks.retired()));
-        let room = superblocks * u64::from(self.superblocks.pages() * self.data_slots(living));
-        self.places.mapped() + self.health.bad.count() <= room
+        let superblocks = u64::from(
+            self.stripes.superblocks.count().saturating_sub(kept + self.stripes.superblocks.retired()),
+        );
+        let room = superblocks * u64::from(self.stripes.superblocks.pages() * self.policy.data_slots(living));
+        self.stripes.places.mapped() + self.health.bad.count() <= room
     }
 
     /// A member is gone, as far as superpages that are open are concerned.
@@ -287,33 +290,65 @@ impl StripeLog {
         if !self.is_roomy() {
             return;
         }
-        self.frontiers_mut().for_each(|frontier| frontier.leave_out(member));
-        for mut rest in std::mem::take(&mut self.rests) {
+        self.stripes.frontiers_mut().for_each(|frontier| frontier.leave_out(member));
+        for mut rest in std::mem::take(&mut self.stripes.rests) {
             rest.leave_out(member);
             if rest.has_room() {
-                self.rests.push_back(rest);
+                self.stripes.rests.push_back(rest);
             } else {
-                self.superblocks.close(rest.superblock);
+                self.stripes.superblocks.close(rest.superblock);
             }
         }
     }
+}
 
-    pub(super) fn visit_covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+impl OwnHealth for StripeLog {
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.stripes.frontiers().map(|frontier| u64::from(frontier.current)).sum::<u64>()
+            + self.health.lacking
+    }
+
+    fn takes_all(&self) -> bool {
+        !self.stripes.superblocks.are_worn()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.health.lacking == 0 && !self.journal.lacks_records(&self.health)
+    }
+
+    fn is_lost(&self, page: Page) -> bool {
+        self.stripes.places.find(page.low()).is_some_and(|place| StripeLog::is_lost(self, place))
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let Some(place) = self.stripes.places.find(page.low()) else { return false };
+        let lacks = self.health.troubled && self.stripe_health(place).missing > 0;
+        if self.stripes.is_pending(place) {
+            return lacks || hazard == Hazard::Power;
+        }
+        lacks || self.health.troubled && !self.stripe_health(place).parity
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         let whole = |place: &LogPlace| {
             let health = self.stripe_health(*place);
-            health.missing == 0 && health.parity && health.current > 0 && !self.is_pending(*place)
+            health.missing == 0 && health.parity && health.current > 0 && !self.stripes.is_pending(*place)
         };
         let mut units = Vec::new();
-        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
-            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
+        let superblocks = (0..self.stripes.superblocks.count()).filter(|&superblock| {
+            matches!(
+                self.stripes.superblocks.state(superblock),
+                SuperblockState::Open | SuperblockState::Closed
+            )
         });
-        for superpage in superblocks.flat_map(|superblock| self.superblocks.superpages(superblock)) {
-            for stripe in self.places.stripes(superpage).filter(whole) {
+        for superpage in superblocks.flat_map(|superblock| self.stripes.superblocks.superpages(superblock)) {
+            for stripe in self.stripes.places.stripes(superpage).filter(whole) {
                 let mut data = 0;
                 units.clear();
-                for unit in self.places.units(stripe) {
-                    let (member, page) = self.address(unit);
-                    let parity = self.places.is_parity(unit);
+                for unit in self.stripes.places.units(stripe) {
+                    let (member, page) = self.stripes.address(unit);
+                    let parity = self.stripes.places.is_parity(unit);
                     let role = if parity { Role::P } else { Role::Data(data) };
                     data += u8::from(!parity);
                     units.push(StripeUnit { member, page, role });
@@ -321,5 +356,9 @@ impl StripeLog {
                 visit(&units);
             }
         }
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.repair_lock(self.stripes.places.at(page.low(), member.0))
     }
 }

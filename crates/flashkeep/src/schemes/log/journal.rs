@@ -7,8 +7,10 @@
 //! the map: the journal is read after a power loss only, before the first command. A record that was being written then
 //! counts as written if its page has been.
 
+use super::health::LogHealth;
+use super::medium::Medium;
 use super::{LogHold, StripeLog};
-use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb, View};
+use crate::engine::{Cause, Member, Page, Plan, Role, Step, View};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -33,27 +35,74 @@ impl Journal {
     pub(super) fn new(section: u32) -> Self {
         Journal { section, ..Journal::default() }
     }
+
+    /// The page of the journal that has a superpage's records.
+    fn record_of(&self, superpage: u32, medium: &Medium) -> u32 {
+        let (first, at) = (superpage / medium.pages * medium.pages, superpage % medium.pages);
+        first + (at - medium.journal_pages) / self.section
+    }
+
+    // ---------------------------------------------------------------- after a power loss
+
+    /// Whether the log does not have its map yet.
+    #[inline]
+    pub(super) fn is_reading(&self) -> bool {
+        self.reading || !self.unread.is_empty()
+    }
+
+    pub(super) fn wants_to_read(&self) -> bool {
+        !self.reading && !self.unread.is_empty()
+    }
+
+    /// Reads the next pages of the journal.
+    pub(super) fn read(&mut self, plan: &mut Plan) -> bool {
+        if !self.wants_to_read() {
+            return false;
+        }
+        let count = self.unread.len().min(BATCH);
+        for (member, page) in self.unread.drain(..count) {
+            plan.push(Step::fetch(Member(member), Page::of(page), Role::Plain, Cause::Metadata));
+        }
+        plan.hold = Some(LogHold::Journal.key());
+        self.reading = true;
+        true
+    }
+
+    /// The pages that were being read have come.
+    pub(super) fn note_read(&mut self) {
+        self.reading = false;
+    }
+
+    // ---------------------------------------------------------------- after a failure
+
+    /// The superblock's journal has been erased with it.
+    pub(super) fn erase(&mut self, superblock: u32, medium: &Medium) {
+        self.lacking.retain(|&(_, page)| page / medium.pages != superblock);
+    }
+
+    /// Whether members that answer lack pages of the journal.
+    pub(super) fn lacks_records(&self, health: &LogHealth) -> bool {
+        self.lacking.iter().any(|&(member, _)| health.alive(member))
+    }
+
+    /// Writes pages of the journal again that members lack: the controller's memory has them.
+    pub(super) fn store_records(&mut self, health: &LogHealth, plan: &mut Plan) -> bool {
+        let mut kept = VecDeque::new();
+        while plan.steps.len() < BATCH
+            && let Some((member, page)) = self.lacking.pop_front()
+        {
+            if health.alive(member) {
+                plan.push(Step::store(Member(member), Page::of(page), Role::Plain, Cause::Rebuild));
+            } else {
+                kept.push_back((member, page));
+            }
+        }
+        self.lacking.append(&mut kept);
+        !plan.steps.is_empty()
+    }
 }
 
 impl StripeLog {
-    /// Whether a superpage has pages of the journal.
-    pub(super) fn is_journal(&self, superpage: u32) -> bool {
-        superpage % self.medium.pages < self.medium.journal_pages
-    }
-
-    /// The page of the journal that has a superpage's records.
-    fn record_of(&self, superpage: u32) -> u32 {
-        let (first, at) = (superpage / self.medium.pages * self.medium.pages, superpage % self.medium.pages);
-        first + (at - self.medium.journal_pages) / self.journal.section
-    }
-
-    /// The members that have a page of the journal.
-    fn copies(&self, page: u32) -> [u8; 2] {
-        let (superblock, section) = (page / self.medium.pages, page % self.medium.pages);
-        let first = (superblock + section) % u32::from(self.members);
-        [first, (first + 1) % u32::from(self.members)].map(|member| member as u8)
-    }
-
     /// Writes the new state of these superpages, which ascend, to the journal: to one copy, and if stripes of them are
     /// `closed`, to both.
     pub(super) fn record(
@@ -67,11 +116,11 @@ impl StripeLog {
             return;
         }
         let mut last = None;
-        for page in superpages.map(|superpage| self.record_of(superpage)) {
+        for page in superpages.map(|superpage| self.journal.record_of(superpage, &self.medium)) {
             if last.replace(page) == Some(page) {
                 continue;
             }
-            let [first, second] = self.copies(page);
+            let [first, second] = self.medium.copies(page, self.members);
             let store = |member| {
                 Step::store(Member(member), Page::of(page), Role::Plain, Cause::Metadata).stage(stage)
             };
@@ -85,13 +134,13 @@ impl StripeLog {
 
     /// Pages of the journal in superblocks that are not free.
     fn journal_pages(&self) -> impl Iterator<Item = (u8, u32)> + '_ {
-        let superblocks =
-            (0..self.superblocks.count()).filter(|&superblock| !self.superblocks.is_free(superblock));
+        let superblocks = (0..self.stripes.superblocks.count())
+            .filter(|&superblock| !self.stripes.superblocks.is_free(superblock));
         let pages = superblocks.flat_map(|superblock| {
             let first = superblock * self.medium.pages;
             first..first + self.medium.journal_pages
         });
-        pages.flat_map(|page| self.copies(page).map(|member| (member, page)))
+        pages.flat_map(|page| self.medium.copies(page, self.members).map(|member| (member, page)))
     }
 
     // ---------------------------------------------------------------- after a power loss
@@ -106,41 +155,13 @@ impl StripeLog {
         self.journal.reading = false;
     }
 
-    /// Whether the log does not have its map yet.
-    #[inline]
-    pub(super) fn is_reading(&self) -> bool {
-        self.journal.reading || !self.journal.unread.is_empty()
-    }
-
-    pub(super) fn wants_to_read(&self) -> bool {
-        !self.journal.reading && !self.journal.unread.is_empty()
-    }
-
-    /// Reads the next pages of the journal.
-    pub(super) fn read_journal(&mut self, plan: &mut Plan) -> bool {
-        if !self.wants_to_read() {
-            return false;
-        }
-        let count = self.journal.unread.len().min(BATCH);
-        for (member, page) in self.journal.unread.drain(..count) {
-            plan.push(Step::fetch(Member(member), Page::of(page), Role::Plain, Cause::Metadata));
-        }
-        plan.hold = Some(LogHold::Journal.key());
-        self.journal.reading = true;
-        true
-    }
-
-    pub(super) fn journal_read(&mut self) {
-        self.journal.reading = false;
-    }
-
     // ---------------------------------------------------------------- after a failure
 
     /// A member lacks this page of the journal.
     pub(super) fn lose_record(&mut self, member: u8, page: u32) {
-        let is_copy = self.copies(page).contains(&member);
+        let is_copy = self.medium.copies(page, self.members).contains(&member);
         if is_copy
-            && !self.superblocks.is_free(page / self.medium.pages)
+            && !self.stripes.superblocks.is_free(page / self.medium.pages)
             && !self.journal.lacking.contains(&(member, page))
         {
             self.journal.lacking.push_back((member, page));
@@ -152,44 +173,5 @@ impl StripeLog {
         let lost: Vec<(u8, u32)> =
             self.journal_pages().filter(|&(of, page)| of == member && lacks(page)).collect();
         lost.into_iter().for_each(|(member, page)| self.lose_record(member, page));
-    }
-
-    /// The superblock's journal has been erased with it.
-    pub(super) fn erase_records(&mut self, superblock: u32) {
-        self.journal.lacking.retain(|&(_, page)| page / self.medium.pages != superblock);
-    }
-
-    /// Whether members that answer lack pages of the journal.
-    pub(super) fn lacks_records(&self) -> bool {
-        self.journal.lacking.iter().any(|&(member, _)| self.health.alive(member))
-    }
-
-    /// Writes pages of the journal again that members lack: the controller's memory has them.
-    pub(super) fn store_records(&mut self, plan: &mut Plan) -> bool {
-        let mut kept = VecDeque::new();
-        while plan.steps.len() < BATCH
-            && let Some((member, page)) = self.journal.lacking.pop_front()
-        {
-            if self.health.alive(member) {
-                plan.push(Step::store(Member(member), Page::of(page), Role::Plain, Cause::Rebuild));
-            } else {
-                kept.push_back((member, page));
-            }
-        }
-        self.journal.lacking.append(&mut kept);
-        !plan.steps.is_empty()
-    }
-
-    /// Another copy of a page of the journal that could not be read.
-    pub(super) fn other_record(
-        &self,
-        wanted: &Step,
-        tried: &dyn Fn(u8) -> bool,
-        view: &View<'_>,
-    ) -> Option<Step> {
-        let page = wanted.command.start;
-        let mut others = self.copies(page.low()).into_iter();
-        let other = others.find(|&member| !tried(member) && view.has(Member(member), page))?;
-        Some(Step::new(Member(other), Command { verb: Verb::Read, ..wanted.command.over(page, 1) }, 0))
     }
 }

@@ -1,5 +1,6 @@
 //! The medium of a log: physical pages, or devices with maps of their own. The log uses only these properties of it.
 
+use crate::engine::{Command, Member, Step, Verb, View};
 use crate::schemes::{Extents, MemberFacts, RedundancySpec, SchemeOptions, least_superblocks, members};
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +80,32 @@ impl Medium {
             erases_first: false,
             oob: false,
         })
+    }
+
+    /// Whether a superpage has pages of the journal.
+    pub(super) fn is_journal(&self, superpage: u32) -> bool {
+        superpage % self.pages < self.journal_pages
+    }
+
+    /// The members that have a page of the journal.
+    pub(super) fn copies(&self, page: u32, members: u8) -> [u8; 2] {
+        let (superblock, section) = (page / self.pages, page % self.pages);
+        let first = (superblock + section) % u32::from(members);
+        [first, (first + 1) % u32::from(members)].map(|member| member as u8)
+    }
+
+    /// Another copy of a page of the journal that could not be read.
+    pub(super) fn other_record(
+        &self,
+        members: u8,
+        wanted: &Step,
+        tried: &dyn Fn(u8) -> bool,
+        view: &View<'_>,
+    ) -> Option<Step> {
+        let page = wanted.command.start;
+        let mut others = self.copies(page.low(), members).into_iter();
+        let other = others.find(|&member| !tried(member) && view.has(Member(member), page))?;
+        Some(Step::new(Member(other), Command { verb: Verb::Read, ..wanted.command.over(page, 1) }, 0))
     }
 }
 

@@ -34,11 +34,10 @@
 use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::{Chooser, GcThresholds};
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, MemberRow, OobData,
-    OwnHealth, Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit,
-    Triggers, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Key, Lock, Member, MemberRow, Page, Plan,
+    PlanVerdict, Protection, RepairOutcome, Scheme, Step, Triggers, Verb, View, Why,
 };
-use crate::kernel::{Bits, Span};
+use crate::kernel::Span;
 pub use age::AgedSuperblock;
 use age::LogAgeing;
 use clean::{Cleaning, Migration, Piece};
@@ -50,10 +49,12 @@ use medium::Medium;
 pub(super) use medium::over_drives;
 use places::{LogPlace, Places};
 use rebuild::StripeRebuild;
+use retire::RefusedPages;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use streams::LogStreams;
 use superblocks::Superblocks;
+use wear::MemberWear;
 pub(super) use wear::{Reliability, Widths};
 
 mod age;
@@ -84,6 +85,18 @@ pub(super) struct Policy {
     pub(super) timeout: Option<Span>,
     /// The width of stripes.
     pub(super) widths: Widths,
+}
+
+impl Policy {
+    /// Data slots of a superpage over this many members, at the narrowest.
+    fn data_slots(&self, members: u8) -> u32 {
+        data_in_superpage(members.into(), self.widths.narrowest().into())
+    }
+
+    /// Data slots of a superpage over this many members of which nothing has been erased.
+    fn data_when_new(&self, members: u8) -> u32 {
+        data_in_superpage(members.into(), self.widths.after(0).into())
+    }
 }
 
 /// The locks of plans, through which the scheme learns when they are durable.
@@ -142,12 +155,7 @@ pub struct StripeLog {
     chooser: Chooser,
     /// Whether parity computation takes time, so that parities are submitted later than their data.
     adds_slowly: bool,
-    places: Places,
-    superblocks: Superblocks,
-    /// The superblock that the host fills, those of other streams, and those that it will fill later.
-    frontier: WriteFrontier,
-    streams: LogStreams,
-    rests: VecDeque<WriteFrontier>,
+    stripes: LogStripes,
     /// While superblocks are aged by construction: those that will be filled.
     #[serde(skip)]
     ageing: Option<LogAgeing>,
@@ -167,11 +175,7 @@ pub struct StripeLog {
     erases_before: BTreeMap<u32, Vec<u32>>,
     /// Superblocks have been retired, and the host has been given all that is left (`retire`).
     gives_all: bool,
-    /// Cleanings begun for a write that waits, since the last one that found a slot.
-    #[serde(skip)]
-    vain_cleanings: u32,
-    /// Pages whose last write was refused.
-    refused: Bits,
+    refused: RefusedPages,
     /// Whether a possible reason for GC has not been examined yet.
     wants_room: bool,
     /// The last command happened before time 0, and so does what follows from it.
@@ -179,8 +183,7 @@ pub struct StripeLog {
     health: LogHealth,
     journal: Journal,
     guard: Guard,
-    /// How often a block of each member has been erased on average, where superblocks do not wear by themselves.
-    worn: Vec<u32>,
+    worn: MemberWear,
     /// Places written in the background and not examined since.
     unchecked: Vec<LogPlace>,
     #[serde(skip)]
@@ -189,124 +192,24 @@ pub struct StripeLog {
     restarted: bool,
 }
 
-impl StripeLog {
-    pub(super) fn new(options: &SchemeOptions<'_>, policy: Policy) -> Self {
-        let members = options.members;
-        let superpage = data_in_superpage(u32::from(members), u32::from(policy.widths.narrowest()));
-        let medium = Medium::of(options);
-        let pages = medium.offered * u64::from(superpage);
-        let superpages = medium.pages * medium.superblocks;
-        let section = medium::section_superpages(options.page_bytes.max(1), members.into());
-        let mut chooser = Chooser::new(options.policies.clone());
-        chooser.seed(options.seed);
-        // Devices retire blocks themselves.
-        let budget = options.policies.erase_budget.filter(|_| medium.oob);
-        StripeLog {
-            pages,
-            members,
-            medium,
-            policy,
-            thresholds: GcThresholds::new(options.clean_below.max(1) + 1, options.soft_below + 1),
-            chooser,
-            adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
-            places: Places::new(members, superpages, pages + 1),
-            superblocks: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
-            frontier: WriteFrontier::none(),
-            streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
-            rests: VecDeque::new(),
-            ageing: None,
-            cleaning: None,
-            migration: None,
-            due: VecDeque::new(),
-            piece: Piece::default(),
-            moving: false,
-            erasing: 0,
-            erases_before: BTreeMap::new(),
-            gives_all: false,
-            vain_cleanings: 0,
-            refused: Bits::default(),
-            wants_room: false,
-            before: false,
-            health: LogHealth::new(members),
-            journal: Journal::new(section),
-            guard: Guard::default(),
-            worn: if medium.oob { Vec::new() } else { vec![0; members.into()] },
-            unchecked: Vec::new(),
-            stripe_rebuilds: Vec::new(),
-            restarted: false,
-        }
-    }
+/// The places of pages and the state of superblocks, and where the next page goes.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct LogStripes {
+    places: Places,
+    superblocks: Superblocks,
+    /// The superblock that the host fills, those of other streams, and those that it will fill later.
+    frontier: WriteFrontier,
+    streams: LogStreams,
+    rests: VecDeque<WriteFrontier>,
+    /// Cleanings begun for a write that waits, since the last one that found a slot.
+    #[serde(skip)]
+    vain_cleanings: u32,
+}
 
-    /// A loaded state takes over the policies of the drive that loads it.
-    pub(super) fn adopt_policies(&mut self, built: &StripeLog) {
-        self.thresholds = built.thresholds;
-        self.superblocks.set_budget_of(&built.superblocks);
-        let turn = self.chooser.turn();
-        self.chooser = built.chooser.clone();
-        self.chooser.set_turn(turn);
-    }
-
-    // ---------------------------------------------------------------- pages and their places
-
-    /// Unmaps the page.
-    #[inline]
-    fn release(&mut self, page: u32) {
-        let Some(place) = self.places.find(page) else { return };
-        self.count_less(place);
-        self.places.unmap(page, place);
-    }
-
-    /// Maps the page, which had no place.
-    #[inline]
-    fn take(&mut self, page: u32, place: LogPlace) {
-        self.places.map(page, place);
-        self.count_more(place);
-    }
-
-    /// Maps the page to another place.
-    #[inline]
-    fn remap(&mut self, page: u32, from: LogPlace, to: LogPlace) {
-        self.count_less(from);
-        self.places.remap(page, from, to);
-        self.count_more(to);
-    }
-
-    /// A place is about to be current no more.
-    #[inline]
-    fn count_less(&mut self, place: LogPlace) {
-        let superblock = self.superblock_of(place);
-        self.superblocks.less(superblock);
-        if let Some(frontier) = self.pending_frontier(place) {
-            frontier.current -= 1;
-        } else if self.health.troubled && self.is_lacking(place) {
-            self.health.count(superblock, -1);
-        }
-    }
-
-    /// A place has become current.
-    #[inline]
-    fn count_more(&mut self, place: LogPlace) {
-        let superblock = self.superblock_of(place);
-        self.superblocks.more(superblock);
-        if let Some(frontier) = self.pending_frontier(place) {
-            frontier.current += 1;
-        } else if self.health.troubled && self.is_lacking(place) {
-            self.health.count(superblock, 1);
-        }
-    }
-
-    /// The place is programmed, as a unit of this stripe. A member that is gone does not take it.
-    #[inline]
-    fn occupy(&mut self, place: LogPlace, stripe: u8, page: u32) {
-        self.places.occupy(place, stripe, page);
-        if self.health.troubled && !self.health.alive(self.places.member(place)) {
-            self.health.missing.set(place.0, true);
-        }
-    }
-
-    #[inline]
-    fn superblock_of(&self, place: LogPlace) -> u32 {
-        self.superblocks.of_superpage(self.places.superpage(place))
+impl LogStripes {
+    /// The page of a member that a place is.
+    fn address(&self, place: LogPlace) -> (Member, Page) {
+        (Member(self.places.member(place)), Page::of(self.places.superpage(place)))
     }
 
     /// Whether it is part of an open stripe of the host, which no parity on flash covers yet.
@@ -329,14 +232,127 @@ impl StripeLog {
         self.places.at(superpages.start, 0).0..self.places.at(superpages.end, 0).0
     }
 
-    /// Data slots of a superpage of which nothing has been erased.
-    fn data_when_new(&self) -> u32 {
-        data_in_superpage(self.members.into(), self.policy.widths.after(0).into())
+    #[inline]
+    fn superblock_of(&self, place: LogPlace) -> u32 {
+        self.superblocks.of_superpage(self.places.superpage(place))
+    }
+}
+
+impl StripeLog {
+    pub(super) fn new(options: &SchemeOptions<'_>, policy: Policy) -> Self {
+        let members = options.members;
+        let superpage = data_in_superpage(u32::from(members), u32::from(policy.widths.narrowest()));
+        let medium = Medium::of(options);
+        let pages = medium.offered * u64::from(superpage);
+        let superpages = medium.pages * medium.superblocks;
+        let section = medium::section_superpages(options.page_bytes.max(1), members.into());
+        let mut chooser = Chooser::new(options.policies.clone());
+        chooser.seed(options.seed);
+        // Devices retire blocks themselves.
+        let budget = options.policies.erase_budget.filter(|_| medium.oob);
+        StripeLog {
+            pages,
+            members,
+            medium,
+            policy,
+            thresholds: GcThresholds::new(options.clean_below.max(1) + 1, options.soft_below + 1),
+            chooser,
+            adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
+            stripes: LogStripes {
+                places: Places::new(members, superpages, pages + 1),
+                superblocks: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
+                frontier: WriteFrontier::none(),
+                streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
+                rests: VecDeque::new(),
+                vain_cleanings: 0,
+            },
+            ageing: None,
+            cleaning: None,
+            migration: None,
+            due: VecDeque::new(),
+            piece: Piece::default(),
+            moving: false,
+            erasing: 0,
+            erases_before: BTreeMap::new(),
+            gives_all: false,
+            refused: RefusedPages::default(),
+            wants_room: false,
+            before: false,
+            health: LogHealth::new(members),
+            journal: Journal::new(section),
+            guard: Guard::default(),
+            worn: MemberWear::new(if medium.oob { 0 } else { members }),
+            unchecked: Vec::new(),
+            stripe_rebuilds: Vec::new(),
+            restarted: false,
+        }
     }
 
-    /// The page of a member that a place is.
-    fn address(&self, place: LogPlace) -> (Member, Page) {
-        (Member(self.places.member(place)), Page::of(self.places.superpage(place)))
+    /// A loaded state takes over the policies of the drive that loads it.
+    pub(super) fn adopt_policies(&mut self, built: &StripeLog) {
+        self.thresholds = built.thresholds;
+        self.stripes.superblocks.set_budget_of(&built.stripes.superblocks);
+        let turn = self.chooser.turn();
+        self.chooser = built.chooser.clone();
+        self.chooser.set_turn(turn);
+    }
+
+    // ---------------------------------------------------------------- pages and their places
+
+    /// Unmaps the page.
+    #[inline]
+    fn release(&mut self, page: u32) {
+        let Some(place) = self.stripes.places.find(page) else { return };
+        self.count_less(place);
+        self.stripes.places.unmap(page, place);
+    }
+
+    /// Maps the page, which had no place.
+    #[inline]
+    fn take(&mut self, page: u32, place: LogPlace) {
+        self.stripes.places.map(page, place);
+        self.count_more(place);
+    }
+
+    /// Maps the page to another place.
+    #[inline]
+    fn remap(&mut self, page: u32, from: LogPlace, to: LogPlace) {
+        self.count_less(from);
+        self.stripes.places.remap(page, from, to);
+        self.count_more(to);
+    }
+
+    /// A place is about to be current no more.
+    #[inline]
+    fn count_less(&mut self, place: LogPlace) {
+        let superblock = self.stripes.superblock_of(place);
+        self.stripes.superblocks.less(superblock);
+        if let Some(frontier) = self.stripes.pending_frontier(place) {
+            frontier.current -= 1;
+        } else if self.health.troubled && self.is_lacking(place) {
+            self.health.count(superblock, -1);
+        }
+    }
+
+    /// A place has become current.
+    #[inline]
+    fn count_more(&mut self, place: LogPlace) {
+        let superblock = self.stripes.superblock_of(place);
+        self.stripes.superblocks.more(superblock);
+        if let Some(frontier) = self.stripes.pending_frontier(place) {
+            frontier.current += 1;
+        } else if self.health.troubled && self.is_lacking(place) {
+            self.health.count(superblock, 1);
+        }
+    }
+
+    /// The place is programmed, as a unit of this stripe. A member that is gone does not take it.
+    #[inline]
+    fn occupy(&mut self, place: LogPlace, stripe: u8, page: u32) {
+        self.stripes.places.occupy(place, stripe, page);
+        if self.health.troubled && !self.health.alive(self.stripes.places.member(place)) {
+            self.health.missing.set(place.0, true);
+        }
     }
 }
 
@@ -356,15 +372,15 @@ impl Scheme for StripeLog {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        if let Some(place) = self.places.find(page.low()) {
-            let (member, page) = self.address(place);
+        if let Some(place) = self.stripes.places.find(page.low()) {
+            let (member, page) = self.stripes.address(place);
             tell(member, page);
         }
     }
 
     #[inline]
     fn prefetch(&self, page: Page, _: impl FnMut(Member, Page)) {
-        self.places.prefetch(page.low());
+        self.stripes.places.prefetch(page.low());
     }
 
     fn grain(&self, verb: Verb) -> u32 {
@@ -373,24 +389,30 @@ impl Scheme for StripeLog {
 
     /// Superpages that are filled one after the other, as long as nothing has been written.
     fn row(&self) -> Option<MemberRow> {
-        let is_new = self.frontier.superblock == NONE && self.places.mapped() == 0 && self.ageing.is_none();
-        let plain = self.medium.oob && !self.streams.are_several() && !self.health.troubled;
-        (is_new && plain).then(|| MemberRow { pages: self.data_when_new(), each: 1, reads: false })
+        let is_new = self.stripes.frontier.superblock == NONE
+            && self.stripes.places.mapped() == 0
+            && self.ageing.is_none();
+        let plain = self.medium.oob && !self.stripes.streams.are_several() && !self.health.troubled;
+        (is_new && plain).then(|| MemberRow {
+            pages: self.policy.data_when_new(self.members),
+            each: 1,
+            reads: false,
+        })
     }
 
     fn note_rows(&mut self, rows: Range<u64>) {
-        let data = self.data_when_new();
+        let data = self.policy.data_when_new(self.members);
         self.fill_in_order(rows.start as u32 * data..rows.end as u32 * data);
     }
 
     #[inline]
     fn lock(&self, command: &Command) -> Lock {
-        if self.adds_slowly { self.lock_open(command) } else { Lock::Free }
+        if self.adds_slowly { self.stripes.lock_open(command) } else { Lock::Free }
     }
 
     #[inline]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        if self.is_reading() && !command.flags.has(Flags::BEFORE) {
+        if self.journal.is_reading() && !command.flags.has(Flags::BEFORE) {
             return PlanVerdict::Wait;
         }
         match command.verb {
@@ -406,14 +428,14 @@ impl Scheme for StripeLog {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        let place = self.places.at(page.low(), member.0);
-        self.places.is_data(place).then(|| Page::of(self.places.owner(place)))
+        let place = self.stripes.places.at(page.low(), member.0);
+        self.stripes.places.is_data(place).then(|| Page::of(self.stripes.places.owner(place)))
     }
 
     fn settled(&mut self, key: Key, _: &View<'_>) {
         match LogHold::of(key) {
             LogHold::Open | LogHold::Order(_) => {}
-            LogHold::Journal => self.journal_read(),
+            LogHold::Journal => self.journal.note_read(),
             LogHold::Piece => self.moved(),
             LogHold::Erase(superblock) => self.erased(superblock),
             LogHold::StripeRebuild(superblock) => self.rebuilt(superblock),
@@ -427,12 +449,12 @@ impl Scheme for StripeLog {
 
 impl BackgroundWork for StripeLog {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if self.is_reading() {
-            return why == Why::Urgent && self.read_journal(plan);
+        if self.journal.is_reading() {
+            return why == Why::Urgent && self.journal.read(plan);
         }
         self.look_back(view);
-        self.watch_order(view);
-        self.note_wear(view);
+        self.guard.watch(&self.medium, self.members, view);
+        self.worn.note(view);
         // What pages that were there before time 0 make necessary takes no time either; a rebuild and a refresh do.
         self.before &= !matches!(why, Why::Rebuild | Why::Due(..));
         let begun = match why {
@@ -456,60 +478,27 @@ impl BackgroundWork for StripeLog {
 
     #[inline]
     fn urgent(&self) -> bool {
-        self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
+        self.journal.wants_to_read()
+            || !self.unchecked.is_empty()
+            || self.stripes.is_stuck()
+            || self.wants_to_clean()
     }
 
+    /// Whether there is anything to make whole that can be begun, or has been. While a superblock is on its way to be
+    /// free, it may be that it gives the room.
     fn rebuilding(&self, _: bool) -> bool {
-        self.can_rebuild()
-    }
-}
-
-impl Recoverable for StripeLog {
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.restart(view, lacks);
-        if !self.medium.oob {
-            self.lose_journal(view);
-        }
-    }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        self.oob_of(page, view)
-    }
-}
-
-impl OwnHealth for StripeLog {
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.frontiers().map(|frontier| u64::from(frontier.current)).sum::<u64>() + self.health.lacking
-    }
-
-    fn takes_all(&self) -> bool {
-        !self.superblocks.are_worn()
-    }
-
-    fn is_whole(&self) -> bool {
-        self.health.lacking == 0 && !self.lacks_records()
-    }
-
-    fn is_lost(&self, page: Page) -> bool {
-        self.places.find(page.low()).is_some_and(|place| StripeLog::is_lost(self, place))
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let Some(place) = self.places.find(page.low()) else { return false };
-        let lacks = self.health.troubled && self.stripe_health(place).missing > 0;
-        if self.is_pending(place) {
-            return lacks || hazard == Hazard::Power;
-        }
-        lacks || self.health.troubled && !self.stripe_health(place).parity
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.visit_covers(visit);
-    }
-
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.repair_lock(self.places.at(page.low(), member.0))
+        let moving = |cleaning: &Cleaning| cleaning.cause == Cause::Rebuild && !cleaning.is_over;
+        let busy = self.cleaning.is_some() || self.erasing > 0;
+        self.journal.lacks_records(&self.health)
+            || self.stripe_rebuilds.iter().any(StripeRebuild::is_flying)
+            || self.cleaning.as_ref().is_some_and(moving)
+            || self.pending_lacks()
+            || self.piece_lacks()
+            || self.health.lacking > 0
+                && (!self.stripe_rebuilds.is_empty()
+                    || busy && self.can_move()
+                    || self.next_stripe_rebuild().is_some()
+                    || self.next_move().is_some())
     }
 }
 

@@ -25,6 +25,13 @@ pub(super) struct StripeRebuild {
     stored: Vec<LogPlace>,
 }
 
+impl StripeRebuild {
+    /// Whether a piece is under way.
+    pub(super) fn is_flying(&self) -> bool {
+        self.flying
+    }
+}
+
 /// A partly filled superblock, and the data slots of its rest.
 struct RoomOfRest {
     superblock: u32,
@@ -35,11 +42,11 @@ impl StripeLog {
     // ---------------------------------------------------------------- what happens to members
 
     pub(super) fn change(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.health.trouble(self.superblocks.count());
+        self.health.trouble(self.stripes.superblocks.count());
         if change.page().is_none() {
-            self.vain_cleanings = 0;
+            self.stripes.vain_cleanings = 0;
         }
-        if let Some(page) = change.page().filter(|page| self.is_journal(page.low())) {
+        if let Some(page) = change.page().filter(|page| self.medium.is_journal(page.low())) {
             if !matches!(change, Change::Refused(_)) {
                 self.lose_record(member.0, page.low());
             }
@@ -51,10 +58,10 @@ impl StripeLog {
             Change::Returned => self.bring_in(member, view),
             // Handled by the recovery.
             Change::Lacking(_) | Change::Retired(_) => {}
-            Change::Unreadable(page) => self.lose_place(self.places.at(page.low(), member.0)),
-            Change::Damaged(page) => self.damage(self.places.at(page.low(), member.0)),
+            Change::Unreadable(page) => self.lose_place(self.stripes.places.at(page.low(), member.0)),
+            Change::Damaged(page) => self.damage(self.stripes.places.at(page.low(), member.0)),
             Change::Refused(page) => {
-                let place = self.places.at(page.low(), member.0);
+                let place = self.stripes.places.at(page.low(), member.0);
                 self.health.bad.set(place.0, true);
                 self.damage(place);
             }
@@ -62,7 +69,7 @@ impl StripeLog {
     }
 
     fn lose_all(&mut self, member: u8) {
-        for place in self.programmed(member) {
+        for place in self.stripes.programmed(member) {
             self.set_missing(place, true);
         }
     }
@@ -83,11 +90,11 @@ impl StripeLog {
         self.lose_all(member);
         self.lose_records(member, |_| true);
         let bad: Vec<u32> = self.health.bad.iter().map(|place| place as u32).collect();
-        for place in bad.into_iter().filter(|&place| self.places.member(LogPlace(place)) == member) {
+        for place in bad.into_iter().filter(|&place| self.stripes.places.member(LogPlace(place)) == member) {
             self.health.bad.set(place, false);
         }
-        for superblock in (0..self.superblocks.count())
-            .filter(|&superblock| self.superblocks.state(superblock) == SuperblockState::Open)
+        for superblock in (0..self.stripes.superblocks.count())
+            .filter(|&superblock| self.stripes.superblocks.state(superblock) == SuperblockState::Open)
         {
             self.health.to_be_moved.set(superblock, true);
         }
@@ -102,11 +109,11 @@ impl StripeLog {
             return;
         }
         self.lose_records(member.0, |page| !view.has(member, Page::of(page)));
-        for place in self.programmed(member.0) {
-            let lacks = !view.has(member, self.address(place).1);
+        for place in self.stripes.programmed(member.0) {
+            let lacks = !view.has(member, self.stripes.address(place).1);
             self.set_missing(place, lacks);
             if lacks {
-                self.health.to_be_moved.set(self.superblock_of(place), true);
+                self.health.to_be_moved.set(self.stripes.superblock_of(place), true);
             }
         }
     }
@@ -125,10 +132,12 @@ impl StripeLog {
 
     /// The contents of a place cannot be read.
     fn lose_place(&mut self, place: LogPlace) {
-        let superblock = self.superblock_of(place);
-        let there =
-            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed);
-        if there && self.places.stripe(place) != 0 {
+        let superblock = self.stripes.superblock_of(place);
+        let there = matches!(
+            self.stripes.superblocks.state(superblock),
+            SuperblockState::Open | SuperblockState::Closed
+        );
+        if there && self.stripes.places.stripe(place) != 0 {
             self.set_missing(place, true);
             self.health.to_be_moved.set(superblock, true);
         }
@@ -136,27 +145,10 @@ impl StripeLog {
 
     // ---------------------------------------------------------------- next work
 
-    /// Whether there is anything to make whole that can be begun, or has been. While a superblock is on its way to be
-    /// free, it may be that it gives the room.
-    pub(super) fn can_rebuild(&self) -> bool {
-        let moving = |cleaning: &super::Cleaning| cleaning.cause == Cause::Rebuild && !cleaning.is_over;
-        let busy = self.cleaning.is_some() || self.erasing > 0;
-        self.lacks_records()
-            || self.stripe_rebuilds.iter().any(|stripe_rebuild| stripe_rebuild.flying)
-            || self.cleaning.as_ref().is_some_and(moving)
-            || self.pending_lacks()
-            || self.piece_lacks()
-            || self.health.lacking > 0
-                && (!self.stripe_rebuilds.is_empty()
-                    || busy && self.can_move()
-                    || self.next_stripe_rebuild().is_some()
-                    || self.next_move().is_some())
-    }
-
     /// The next piece.
     pub(super) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
-        if self.lacks_records() {
-            return self.store_records(plan);
+        if self.journal.lacks_records(&self.health) {
+            return self.journal.store_records(&self.health, plan);
         }
         if self.pending_lacks() {
             return self.close_early(plan);
@@ -174,31 +166,31 @@ impl StripeLog {
     }
 
     /// Whether pages that wait for their parity could not all be read.
-    fn pending_lacks(&self) -> bool {
+    pub(super) fn pending_lacks(&self) -> bool {
         self.health.troubled && {
-            let open = self.frontiers().filter(|frontier| frontier.pending > 0);
+            let open = self.stripes.frontiers().filter(|frontier| frontier.pending > 0);
             let mut pending = open
-                .flat_map(|frontier| self.places.of_superpage(frontier.superpage))
-                .filter(|&place| self.is_pending(place));
+                .flat_map(|frontier| self.stripes.places.of_superpage(frontier.superpage))
+                .filter(|&place| self.stripes.is_pending(place));
             pending.any(|place| self.health.missing.has(place.0))
         }
     }
 
     /// Whether the pages that are being copied will lack units at their destination.
-    fn piece_lacks(&self) -> bool {
+    pub(super) fn piece_lacks(&self) -> bool {
         self.moving && self.piece.written.iter().any(|place| self.health.missing.has(place.0))
     }
 
     // ---------------------------------------------------------------- in place
 
-    fn next_stripe_rebuild(&self) -> Option<u32> {
+    pub(super) fn next_stripe_rebuild(&self) -> Option<u32> {
         if !self.health.has_fresh() {
             return None;
         }
-        (0..self.superblocks.count()).find(|&superblock| {
+        (0..self.stripes.superblocks.count()).find(|&superblock| {
             self.health.lacking_in(superblock) > 0
-                && self.superblocks.state(superblock) == SuperblockState::Closed
-                && !self.superblocks.is_busy(superblock)
+                && self.stripes.superblocks.state(superblock) == SuperblockState::Closed
+                && !self.stripes.superblocks.is_busy(superblock)
                 && !self.health.to_be_moved.has(superblock)
                 && !self.health.rebuilt.has(superblock)
                 && !self.stripe_rebuilds.iter().any(|stripe_rebuild| stripe_rebuild.superblock == superblock)
@@ -213,8 +205,10 @@ impl StripeLog {
                 let Some(superblock) = self.next_stripe_rebuild().filter(|_| at < STRIPE_REBUILDS) else {
                     break;
                 };
-                let (erases, superpages) =
-                    (self.superblocks.erases(superblock), self.superblocks.superpages(superblock));
+                let (erases, superpages) = (
+                    self.stripes.superblocks.erases(superblock),
+                    self.stripes.superblocks.superpages(superblock),
+                );
                 self.stripe_rebuilds.push(StripeRebuild {
                     superblock,
                     erases,
@@ -228,12 +222,12 @@ impl StripeLog {
                 continue;
             }
             let mut stripe_rebuild = self.stripe_rebuilds.swap_remove(at);
-            let same = self.superblocks.erases(stripe_rebuild.superblock) == stripe_rebuild.erases;
+            let same = self.stripes.superblocks.erases(stripe_rebuild.superblock) == stripe_rebuild.erases;
             if same
-                && !self.superblocks.is_busy(stripe_rebuild.superblock)
+                && !self.stripes.superblocks.is_busy(stripe_rebuild.superblock)
                 && self.store_missing(&mut stripe_rebuild, plan)
             {
-                self.superblocks.set_busy(stripe_rebuild.superblock, true);
+                self.stripes.superblocks.set_busy(stripe_rebuild.superblock, true);
                 plan.hold = Some(LogHold::StripeRebuild(stripe_rebuild.superblock).key());
                 stripe_rebuild.flying = true;
                 self.stripe_rebuilds.push(stripe_rebuild);
@@ -256,13 +250,15 @@ impl StripeLog {
         while stores.len() < usize::from(REBUILD_STRIPES)
             && let Some(superpage) = stripe_rebuild.superpages.next()
         {
-            for place in self.places.of_superpage(superpage).filter(|&place| self.can_be_stored(place)) {
+            for place in
+                self.stripes.places.of_superpage(superpage).filter(|&place| self.can_be_stored(place))
+            {
                 let n = stores.len() as u16;
                 let like = Step::default().row(n);
                 let like = Step { command: like.command.because(Cause::Rebuild), ..like };
-                self.fetch_others(place, like, &mut plan.steps);
-                let role = if self.places.is_parity(place) { Role::P } else { Role::Lost(0) };
-                let (member, page) = self.address(place);
+                self.stripes.fetch_others(place, like, &mut plan.steps);
+                let role = if self.stripes.places.is_parity(place) { Role::P } else { Role::Lost(0) };
+                let (member, page) = self.stripes.address(place);
                 stores.push(Step::store(member, page, role, Cause::Rebuild).row(n).stage(1));
                 stripe_rebuild.stored.push(place);
             }
@@ -274,7 +270,7 @@ impl StripeLog {
     /// Whether the place is all that its stripe lacks, and its member has been replaced. A stripe that holds no
     /// page any more is left as it is.
     fn can_be_stored(&self, place: LogPlace) -> bool {
-        if !self.health.missing.has(place.0) || !self.health.is_fresh(self.places.member(place)) {
+        if !self.health.missing.has(place.0) || !self.health.is_fresh(self.stripes.places.member(place)) {
             return false;
         }
         let stripe = self.stripe_health(place);
@@ -292,30 +288,30 @@ impl StripeLog {
         };
         stripe_rebuild.flying = false;
         self.unchecked.append(&mut stripe_rebuild.stored);
-        self.superblocks.set_busy(superblock, false);
+        self.stripes.superblocks.set_busy(superblock, false);
     }
 
     // ---------------------------------------------------------------- elsewhere
 
     /// Whether new stripes would lack nothing.
-    fn can_move(&self) -> bool {
+    pub(super) fn can_move(&self) -> bool {
         self.is_roomy() || self.health.living() == self.members && self.health.bad.count() == 0
     }
 
     /// A superblock that lacks units and cannot be made whole in place, and how it can be moved; or another that
     /// gives the room for it.
-    fn next_move(&self) -> Option<Begin> {
+    pub(super) fn next_move(&self) -> Option<Begin> {
         if !self.can_move() {
             return None;
         }
         let in_place = self.health.has_fresh();
-        let mut candidates = (0..self.superblocks.count()).filter(|&superblock| {
+        let mut candidates = (0..self.stripes.superblocks.count()).filter(|&superblock| {
             self.health.lacking_in(superblock) > 0
                 && (!in_place
                     || self.health.to_be_moved.has(superblock)
                     || self.health.rebuilt.has(superblock))
-                && match self.superblocks.state(superblock) {
-                    SuperblockState::Closed => !self.superblocks.is_busy(superblock),
+                && match self.stripes.superblocks.state(superblock) {
+                    SuperblockState::Closed => !self.stripes.superblocks.is_busy(superblock),
                     state => state == SuperblockState::Open,
                 }
         });
@@ -323,7 +319,7 @@ impl StripeLog {
         let rests = self.rooms_of_rests();
         let found =
             std::iter::once(first).chain(candidates).find_map(|superblock| self.move_of(superblock, &rests));
-        if found.is_some() || !self.rests.is_empty() || self.superblocks.free() == 0 {
+        if found.is_some() || !self.stripes.rests.is_empty() || self.stripes.superblocks.free() == 0 {
             return found;
         }
         Some(Begin { superblocks: 1, ..Begin::of_rebuild(self.emptiest()?) })
@@ -336,15 +332,15 @@ impl StripeLog {
         let begin = |only_lacking, rests, superblocks| {
             Some(Begin { only_lacking, rests, superblocks, ..Begin::of_rebuild(victim) })
         };
-        let (lacking, current) = (self.health.lacking_in(victim), self.superblocks.current(victim));
+        let (lacking, current) = (self.health.lacking_in(victim), self.stripes.superblocks.current(victim));
         let free = |n| self.room_of_free(n, true);
-        let few = lacking <= current / 2 || self.superblocks.state(victim) == SuperblockState::Open;
+        let few = lacking <= current / 2 || self.stripes.superblocks.state(victim) == SuperblockState::Open;
         let rest = others().find(|rest| rest.room >= lacking);
         if few && rest.is_some_and(|rest| rest.room > lacking || self.keeps_room(victim, 1, 0)) {
             return begin(true, 1, 0);
         }
         if few
-            && self.superblocks.free() >= 2
+            && self.stripes.superblocks.free() >= 2
             && free(0) >= lacking + u32::from(!self.keeps_room(victim, 0, 1))
         {
             return begin(true, 0, 1);
@@ -355,14 +351,16 @@ impl StripeLog {
             let fits = room >= current + 2 || room >= current && !self.holds_lost(victim);
             let backends =
                 room > current || superblocks == 0 || self.keeps_room(victim, usable, superblocks - 1);
-            fits && backends && self.superblocks.free() >= superblocks && (superblocks > 0 || usable > 0)
+            fits && backends
+                && self.stripes.superblocks.free() >= superblocks
+                && (superblocks > 0 || usable > 0)
         })?;
         begin(false, usable, superblocks)
     }
 
     /// The rests of partly filled superblocks that have superpages left.
     fn rooms_of_rests(&self) -> Vec<RoomOfRest> {
-        let rests = self.rests.iter().filter(|rest| rest.has_superpages());
+        let rests = self.stripes.rests.iter().filter(|rest| rest.has_superpages());
         let room = |rest: &WriteFrontier| RoomOfRest {
             superblock: rest.superblock,
             room: self.room(rest.superpages(), true),
@@ -373,21 +371,21 @@ impl StripeLog {
     /// Whether the host has a slot besides these rests and free superblocks. Where GC lays pages over bad places to
     /// gain a slot, a rebuild that takes this slot to move them again would cause GC forever.
     fn keeps_room(&self, victim: u32, rests: usize, superblocks: usize) -> bool {
-        if self.health.bad.count() == 0 || self.superblocks.free() > self.kept() + superblocks {
+        if self.health.bad.count() == 0 || self.stripes.superblocks.free() > self.kept() + superblocks {
             return true;
         }
         let has_slot = |frontier: &WriteFrontier| {
             frontier.superblock != victim
                 && (!frontier.slots.is_empty() || self.room(frontier.superpages(), true) > 0)
         };
-        let others = self.rests.iter().filter(|rest| rest.has_superpages()).skip(rests);
-        self.frontiers().any(has_slot) || self.gives_rests() && others.into_iter().any(has_slot)
+        let others = self.stripes.rests.iter().filter(|rest| rest.has_superpages()).skip(rests);
+        self.stripes.frontiers().any(has_slot) || self.gives_rests() && others.into_iter().any(has_slot)
     }
 
     /// Whether nothing brings back some of what the superblock holds: that needs stripes of its own.
     fn holds_lost(&self, superblock: u32) -> bool {
-        let mut left = self.places_of(superblock);
-        while let Some(place) = self.places.next_current(left.clone()) {
+        let mut left = self.stripes.places_of(superblock);
+        while let Some(place) = self.stripes.places.next_current(left.clone()) {
             if self.is_lost(place) {
                 return true;
             }
@@ -398,20 +396,20 @@ impl StripeLog {
 
     fn move_elsewhere(&mut self, begin: &Begin, view: &View<'_>, plan: &mut Plan) -> bool {
         let superblock = begin.collection.victim;
-        let is_frontier = self.turn_to_one(|frontier| frontier.superblock == superblock);
+        let is_frontier = self.stripes.turn_to_one(|frontier| frontier.superblock == superblock);
         if is_frontier && self.adds_slowly && view.held(LogHold::Open.key()) {
             return false;
         }
-        if !begin.only_lacking && self.superblocks.state(superblock) == SuperblockState::Open {
+        if !begin.only_lacking && self.stripes.superblocks.state(superblock) == SuperblockState::Open {
             // All of it is moved; no command writes to it.
             if is_frontier {
                 if self.close_early(plan) {
                     return true;
                 }
-                self.leave_frontier();
+                self.stripes.leave_frontier();
             } else {
-                self.rests.retain(|rest| rest.superblock != superblock);
-                self.superblocks.close(superblock);
+                self.stripes.rests.retain(|rest| rest.superblock != superblock);
+                self.stripes.superblocks.close(superblock);
             }
         }
         self.begin_cleaning(begin);

@@ -12,8 +12,8 @@ use crate::engine::Page;
 impl StripeLog {
     /// The data of a page must be moved; false if they cannot be. A superblock that is being filled is reported again.
     pub(super) fn note_due(&mut self, page: Page) -> bool {
-        let superblock = self.superblocks.of_superpage(page.low());
-        let is_closed = self.superblocks.state(superblock) == SuperblockState::Closed;
+        let superblock = self.stripes.superblocks.of_superpage(page.low());
+        let is_closed = self.stripes.superblocks.state(superblock) == SuperblockState::Closed;
         if is_closed && !self.due.contains(&superblock) {
             self.due.push_back(superblock);
         }
@@ -28,10 +28,10 @@ impl StripeLog {
 
     fn has_room_to_refresh(&self) -> bool {
         let fits = |&superblock: &u32| {
-            let current = self.superblocks.current(superblock);
-            current <= self.room_of_free(0, false) && !self.superblocks.is_busy(superblock)
+            let current = self.stripes.superblocks.current(superblock);
+            current <= self.room_of_free(0, false) && !self.stripes.superblocks.is_busy(superblock)
         };
-        self.superblocks.free() > self.kept()
+        self.stripes.superblocks.free() > self.kept()
             && !self.is_low()
             && !self.health.troubled
             && self.due.front().is_some_and(fits)
@@ -43,8 +43,8 @@ impl StripeLog {
             return false;
         }
         let Some(superblock) = self.due.pop_front() else { return false };
-        let is_closed = self.superblocks.state(superblock) == SuperblockState::Closed;
-        if !is_closed || self.superblocks.current(superblock) == 0 {
+        let is_closed = self.stripes.superblocks.state(superblock) == SuperblockState::Closed;
+        if !is_closed || self.stripes.superblocks.current(superblock) == 0 {
             return false;
         }
         let collection = Collection::of((superblock, Levelled::Refreshed));

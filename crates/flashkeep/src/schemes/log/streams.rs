@@ -7,8 +7,8 @@
 //! stream that finds no free superblock continues in that of another stream, so that every slot can be used for any
 //! page.
 
-use super::StripeLog;
 use super::frontier::{NONE, WriteFrontier};
+use super::{LogStripes, StripeLog};
 use crate::blocks::Heat;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl LogStreams {
     }
 }
 
-impl StripeLog {
+impl LogStripes {
     /// The open superblocks of the host.
     #[inline]
     pub(super) fn frontiers(&self) -> impl Iterator<Item = &WriteFrontier> {
@@ -58,11 +58,16 @@ impl StripeLog {
         std::iter::once(&mut self.frontier).chain(&mut self.streams.aside)
     }
 
+    /// Rests that count as room for the host.
+    pub(super) fn rests_of_host(&self) -> usize {
+        if self.streams.separate { 0 } else { self.rests.len() }
+    }
+
     /// The superblock of a stream is in front from now on.
     #[inline]
     pub(super) fn turn_to(&mut self, stream: u8) {
         if stream != self.streams.current {
-            let StripeLog { frontier, streams, .. } = self;
+            let LogStripes { frontier, streams, .. } = self;
             std::mem::swap(frontier, &mut streams.aside[usize::from(streams.current)]);
             std::mem::swap(frontier, &mut streams.aside[usize::from(stream)]);
             streams.current = stream;
@@ -80,37 +85,34 @@ impl StripeLog {
         }
         found.is_some()
     }
+}
 
+impl StripeLog {
     /// The rest of a superblock for the stream in front: one of its own, or, if GC does not keep its rests,
     /// none.
     pub(super) fn own_rest(&mut self) -> Option<WriteFrontier> {
-        let stream = self.streams.current;
+        let stream = self.stripes.streams.current;
         let own = |rest: &WriteFrontier| rest.stream == stream;
-        let is_given = !self.streams.separate && self.gives_rests();
-        let at = if is_given { self.rests.iter().position(own) } else { None };
-        at.and_then(|at| self.rests.remove(at))
+        let is_given = !self.stripes.streams.separate && self.gives_rests();
+        let at = if is_given { self.stripes.rests.iter().position(own) } else { None };
+        at.and_then(|at| self.stripes.rests.remove(at))
     }
 
     /// No superblock is free: the stream in front continues in the rest of another, and those that are full are
     /// closed.
     pub(super) fn take_over(&mut self) -> Option<WriteFrontier> {
-        for at in 0..self.streams.aside.len() {
-            let frontier = &self.streams.aside[at];
+        for at in 0..self.stripes.streams.aside.len() {
+            let frontier = &self.stripes.streams.aside[at];
             if frontier.superblock != NONE && !frontier.has_room() && frontier.pending == 0 {
-                self.superblocks.close(frontier.superblock);
-                self.streams.aside[at] = WriteFrontier::none();
+                self.stripes.superblocks.close(frontier.superblock);
+                self.stripes.streams.aside[at] = WriteFrontier::none();
                 self.wants_room = true;
             }
         }
-        let rest = if self.gives_rests() { self.rests.pop_front() } else { None };
+        let rest = if self.gives_rests() { self.stripes.rests.pop_front() } else { None };
         rest.or_else(|| {
-            let open = self.streams.aside.iter_mut().find(|frontier| frontier.has_room())?;
+            let open = self.stripes.streams.aside.iter_mut().find(|frontier| frontier.has_room())?;
             Some(std::mem::replace(open, WriteFrontier::none()))
         })
-    }
-
-    /// Rests that count as room for the host.
-    pub(super) fn rests_of_host(&self) -> usize {
-        if self.streams.separate { 0 } else { self.rests.len() }
     }
 }

@@ -9,6 +9,7 @@
 //! (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t. A stripe is lost when two or more of its
 //! units are unreadable. This becomes a table of erase counts when the drive is set up.
 
+use crate::engine::{Member, View};
 use crate::flash::ErrorModel;
 use crate::schemes::lifespan::LifespanOptions;
 use libm::{exp, expm1, log, log1p};
@@ -169,6 +170,30 @@ fn tail(n: u32, most: u32, p: f64) -> f64 {
         i += 1.0;
     }
     if sum.is_finite() { exp(term + log(sum)).min(1.0) } else { 1.0 }
+}
+
+/// How often a block of each member has been erased on average; empty where superblocks wear, and not members.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct MemberWear(Vec<u32>);
+
+impl MemberWear {
+    pub(super) fn new(members: u8) -> MemberWear {
+        MemberWear(vec![0; members.into()])
+    }
+
+    /// Looks how worn each member is.
+    #[inline]
+    pub(super) fn note(&mut self, view: &View<'_>) {
+        for (member, worn) in (0..).zip(&mut self.0) {
+            *worn = view.mean_erases(Member(member));
+        }
+    }
+
+    /// How wide a stripe over some members may be: as the most worn of them allows; none if members do not wear.
+    pub(super) fn widest(&self, members: impl Iterator<Item = u8>, widths: &Widths) -> Option<u8> {
+        let worn = members.filter_map(|member| self.0.get(usize::from(member)));
+        worn.map(|&worn| widths.after(worn)).min()
+    }
 }
 
 #[cfg(test)]

@@ -2,23 +2,38 @@
 
 use super::frontier::{NONE, WriteFrontier};
 use super::places::LogPlace;
-use super::{LogHold, StripeLog};
+use super::{LogHold, LogStripes, StripeLog};
 use crate::engine::{
     Cause, Command, Flags, Lock, Member, Page, Plan, PlanVerdict, Release, Role, Step, Verb, View,
 };
 use std::ops::Range;
 
+impl LogStripes {
+    /// While the controller adds up a parity that has not been submitted, no write is queued after it (pages of a
+    /// chip are programmed in order), and no write overtakes one that waits for that.
+    pub(super) fn lock_open(&self, command: &Command) -> Lock {
+        let key = LogHold::Open.key();
+        let superpage = |stream: u8| {
+            self.frontiers().find(|frontier| frontier.superblock != NONE && frontier.stream == stream)
+        };
+        let own = superpage(self.streams.heat.of_written(command.start.low()))
+            .filter(|frontier| frontier.has_room());
+        let closes = command.verb == Verb::Write && own.is_none_or(WriteFrontier::may_complete);
+        if closes { Lock::Hold(key) } else { Lock::Pass(key) }
+    }
+}
+
 impl StripeLog {
     /// Every page from its current place. A page without one is a known zero.
     pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
-        plan.under = self.order_key();
+        plan.under = self.guard.key(&self.medium);
         for n in 0..command.count {
             let wanted = command.start.low() + u32::from(n);
-            if self.is_refused(wanted) {
+            if self.refused.has(wanted) {
                 plan.push(Step::missing(Member(0), command.over(Page(0), 1), n));
                 plan.keeps_running_plan = true;
-            } else if let Some(place) = self.places.find(wanted) {
-                let (member, page) = self.address(place);
+            } else if let Some(place) = self.stripes.places.find(wanted) {
+                let (member, page) = self.stripes.address(place);
                 plan.push(Step::new(member, command.over(page, 1), n));
             }
         }
@@ -33,19 +48,21 @@ impl StripeLog {
         if self.ageing.is_some() && self.waits_for_slot(page) {
             return PlanVerdict::Wait;
         }
-        self.turn_to(self.streams.heat.of_written(page));
-        if self.frontier.slots.is_empty() {
-            self.note_wear(view);
+        self.stripes.turn_to(self.stripes.streams.heat.of_written(page));
+        if self.stripes.frontier.slots.is_empty() {
+            self.worn.note(view);
         }
         if !self.has_slot() {
             return self.wait_or_refuse(command, view, plan);
         }
-        self.vain_cleanings = 0;
-        self.heat_up(page);
-        self.set_refused(page, false);
-        let had = self.ageing.is_some() && self.places.find(page).is_some();
+        self.stripes.vain_cleanings = 0;
+        if u64::from(page) < self.pages {
+            self.stripes.streams.heat.write(page);
+        }
+        self.refused.set(page, false);
+        let had = self.ageing.is_some() && self.stripes.places.find(page).is_some();
         self.fill_slot(command, true, plan);
-        plan.under = self.order_key();
+        plan.under = self.guard.key(&self.medium);
         if self.adds_slowly {
             plan.release = Release::Submitted;
         }
@@ -71,7 +88,7 @@ impl StripeLog {
     #[inline]
     pub(super) fn fill_slot(&mut self, command: &Command, maps: bool, plan: &mut Plan) {
         let page = command.start.low();
-        let StripeLog { frontier, places, .. } = self;
+        let LogStripes { frontier, places, .. } = &mut self.stripes;
         plan.carry = (frontier.pending > 0).then(|| frontier.sum());
         let role = Role::Data(frontier.pending);
         let place = places.at(frontier.superpage, frontier.place());
@@ -82,48 +99,41 @@ impl StripeLog {
         if maps {
             self.release(page);
         }
-        self.occupy(place, self.frontier.stripe, page);
+        self.occupy(place, self.stripes.frontier.stripe, page);
         if maps {
             self.take(page, place);
         }
-        let (superpage, closes) = (self.frontier.superpage, self.frontier.is_complete());
+        let (superpage, closes) = (self.stripes.frontier.superpage, self.stripes.frontier.is_complete());
         if closes {
             self.write_parity(Cause::Parity, plan);
         } else {
-            plan.keep = Some(self.frontier.sum());
+            plan.keep = Some(self.stripes.frontier.sum());
         }
         self.record(std::iter::once(superpage), closes, 0, plan);
     }
 
-    /// The host has written a page.
-    #[inline]
-    fn heat_up(&mut self, page: u32) {
-        if u64::from(page) < self.pages {
-            self.streams.heat.write(page);
-        }
-    }
-
     pub(super) fn forget(&mut self, command: &Command) {
         self.before = command.flags.has(Flags::BEFORE);
-        self.vain_cleanings = 0;
+        self.stripes.vain_cleanings = 0;
         for page in command.low_pages() {
-            if self.ageing.is_some() && self.places.find(page).is_some() {
-                self.owe_slot();
+            if let Some(ageing) = self.ageing.as_mut().filter(|_| self.stripes.places.find(page).is_some()) {
+                // A page that was valid is valid no more.
+                ageing.owe();
             }
             self.release(page);
-            self.set_refused(page, false);
+            self.refused.set(page, false);
         }
     }
 
     /// Closes the host's open stripe. A superpage ends with its parity, even if it covers only a part.
     fn write_parity(&mut self, inside: Cause, plan: &mut Plan) {
-        let superpage = self.frontier.superpage;
-        let (member, last) = self.frontier.place_parity();
+        let superpage = self.stripes.frontier.superpage;
+        let (member, last) = self.stripes.frontier.place_parity();
         let cause = if last { Cause::Parity } else { inside };
         plan.push(Step::store(Member(member), Page::of(superpage), Role::P, cause).later());
-        let place = self.places.at(superpage, member);
-        self.occupy_parity(place, self.frontier.stripe);
-        self.frontier.next_stripe();
+        let place = self.stripes.places.at(superpage, member);
+        self.occupy_parity(place, self.stripes.frontier.stripe);
+        self.stripes.frontier.next_stripe();
         if self.health.troubled {
             self.count_stripe(place);
         }
@@ -132,33 +142,20 @@ impl StripeLog {
     /// The place is programmed, as the parity of this stripe.
     pub(super) fn occupy_parity(&mut self, place: LogPlace, stripe: u8) {
         self.occupy(place, stripe, 0);
-        self.places.occupy_parity(place, stripe);
+        self.stripes.places.occupy_parity(place, stripe);
     }
 
     /// There were no writes for a while: closes the open stripe with a parity.
     pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
-        if !self.turn_to_one(WriteFrontier::is_cut_short)
-            && !self.turn_to_one(|frontier| frontier.pending > 0)
+        if !self.stripes.turn_to_one(WriteFrontier::is_cut_short)
+            && !self.stripes.turn_to_one(|frontier| frontier.pending > 0)
         {
             return false;
         }
-        plan.carry = Some(self.frontier.sum());
-        let superpage = self.frontier.superpage;
+        plan.carry = Some(self.stripes.frontier.sum());
+        let superpage = self.stripes.frontier.superpage;
         self.write_parity(Cause::PartialParity, plan);
         self.record(std::iter::once(superpage), true, 0, plan);
         true
-    }
-
-    /// While the controller adds up a parity that has not been submitted, no write is queued after it (pages of a
-    /// chip are programmed in order), and no write overtakes one that waits for that.
-    pub(super) fn lock_open(&self, command: &Command) -> Lock {
-        let key = LogHold::Open.key();
-        let superpage = |stream: u8| {
-            self.frontiers().find(|frontier| frontier.superblock != NONE && frontier.stream == stream)
-        };
-        let own = superpage(self.streams.heat.of_written(command.start.low()))
-            .filter(|frontier| frontier.has_room());
-        let closes = command.verb == Verb::Write && own.is_none_or(WriteFrontier::may_complete);
-        if closes { Lock::Hold(key) } else { Lock::Pass(key) }
     }
 }

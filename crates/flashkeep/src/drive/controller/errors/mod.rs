@@ -19,10 +19,13 @@ mod counts;
 pub use counts::ErrorCounts;
 
 use super::Parameters;
+use super::queue::DriveOp;
 use crate::drive::backends::DriveBackends;
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
-use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
+use crate::flash::{
+    ErrorModel, FlashArray, Geometry, OpKind, OpPhases, PageTypes, PlaneId, Ppn, SoftSensing, Target,
+};
 use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages};
 use blocks::{BlockState, DataCondition, RateTable, ReadRates};
 use flashkeep_errors::chain::Stage;
@@ -80,12 +83,15 @@ impl ReadAttempts {
     }
 }
 
+/// The bit errors of a drive's flash; none if reads of healthy flash cannot fail.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct BitErrors(Option<Box<ReadErrors>>);
+
 /// The errors of a drive's reads.
 #[derive(Clone, Debug)]
-pub(in crate::drive) struct ReadErrors {
-    pub(super) model: Arc<ErrorModel>,
-    /// Hard decoding, which each read needs; that of the model.
-    decode: Span,
+struct ReadErrors {
+    model: Arc<ErrorModel>,
+    geometry: Geometry,
     seed: u64,
     types: PageTypes,
     /// Pages of the map that share a page of the flash.
@@ -115,17 +121,12 @@ pub(in crate::drive) struct ReadErrors {
 }
 
 impl ReadErrors {
-    pub(in crate::drive) fn model(&self) -> &ErrorModel {
-        &self.model
-    }
-
-    pub(in crate::drive) fn of(drive: &Parameters, geometry: &Geometry) -> Option<Box<ReadErrors>> {
-        let model = drive.errors.clone()?;
+    fn new(model: Arc<ErrorModel>, drive: &Parameters, geometry: &Geometry) -> ReadErrors {
         let sector_bytes = u64::from(drive.flash.sector_bytes);
         let sectors = drive.page_sectors;
         let codewords = std::iter::once(sectors).chain(1..=sectors * u64::from(drive.places));
-        Some(Box::new(ReadErrors {
-            decode: model.decode,
+        ReadErrors {
+            geometry: geometry.clone(),
             seed: 0,
             types: drive.page_types.clone(),
             places: drive.places,
@@ -142,17 +143,17 @@ impl ReadErrors {
             due: None,
             counts: ErrorCounts::default(),
             model,
-        }))
+        }
     }
 
     /// The seed of the drive's random numbers.
-    pub(in crate::drive) fn seed(&mut self, seed: u64) {
+    fn seed(&mut self, seed: u64) {
         self.seed = seed;
         self.page_factors = self.model.page_factors(seed, &self.types, self.flash_pages);
     }
 
     /// Time 0: reads and programs before it are no part of the run.
-    pub(in crate::drive) fn begin(&mut self) {
+    fn begin(&mut self) {
         self.blocks.fill(BlockState::default());
         self.rates = RateTable::default();
         self.fresh = Bits::default();
@@ -164,29 +165,17 @@ impl ReadErrors {
 
     /// The time of decoding after a transfer of a read without further retries that soft decoding follows.
     fn soft_decoding(&self, course: ReadAttempts) -> Span {
-        let Some(SoftSensing { sensings, decode: soft }) = self.model.soft else { return self.decode };
+        let Some(SoftSensing { sensings, decode: soft }) = self.model.soft else { return self.model.decode };
         // The last hard decoding comes before the first sensing for soft decoding.
-        let first = if course.sensings == sensings { self.decode } else { Span::ZERO };
+        let first = if course.sensings == sensings { self.model.decode } else { Span::ZERO };
         let last = if course.sensings == 0 { soft } else { Span::ZERO };
         first + last
     }
 
-    /// Counting begins.
-    pub(in crate::drive) fn reset_counts(&mut self) {
-        self.rates.forget_reads();
-        self.counts = ErrorCounts::default();
-    }
-
-    /// What has been counted.
-    pub(in crate::drive) fn counts(&self) -> ErrorCounts {
-        let mut counts = self.counts.clone();
-        self.rates.add_to(&mut counts);
-        counts
-    }
-
     /// A page is programmed at `now`.
-    #[inline]
-    fn note_programmed(&mut self, now: SimTime, block: usize, ppn: Ppn) {
+    #[inline(never)]
+    fn note_programmed(&mut self, now: SimTime, ppn: Ppn) {
+        let block = self.geometry.block_index_of(ppn);
         let state = &self.blocks[block];
         if state.erased || !state.programmed {
             self.begin_to_fill(now, block);
@@ -257,6 +246,22 @@ struct Sensed {
     pub slc: bool,
 }
 
+impl Sensed {
+    fn of<C: Contents>(ppn: Ppn, backends: &DriveBackends<C>) -> Sensed {
+        let geometry = &backends.flash.geometry;
+        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
+        let slc = geometry.is_slc_block(number);
+        Sensed {
+            ppn,
+            block: geometry.block_index_of(ppn),
+            page: geometry.page_of(ppn),
+            erases: backends.ftl.blocks().erases_of(plane, number),
+            erases_before: if slc { 0 } else { backends.health.erases_before(geometry, plane, number) },
+            slc,
+        }
+    }
+}
+
 /// The condition of the data of a page, and how long it counts as this one.
 struct LastingCondition {
     pub data: DataCondition,
@@ -305,6 +310,19 @@ impl ReadErrors {
         let sensings = if pages_differ { 0 } else { until_reads - sensings };
         state.set_rates(rates, sensings, until);
         self.rates.note_read(rates);
+    }
+
+    /// Draws what becomes of a read that has the rates of its block's last read.
+    #[inline(never)]
+    fn draw_again(&mut self, sensed: Sensed) -> (ReadAttempts, Option<Ppn>) {
+        (self.draw(sensed), None)
+    }
+
+    /// Computes the rates of a read, and draws what becomes of it. With it the page, if its block is due for a refresh.
+    #[inline(never)]
+    fn draw_anew(&mut self, now: SimTime, sensed: Sensed, sectors: u16) -> (ReadAttempts, Option<Ppn>) {
+        self.begin_read(now, sensed, sectors);
+        (self.draw(sensed), self.due.take())
     }
 
     /// The condition of the data of a page.
@@ -390,6 +408,200 @@ impl ReadErrors {
     }
 }
 
+impl BitErrors {
+    /// Of a drive whose model has errors.
+    pub(in crate::drive) fn of(drive: &Parameters, geometry: &Geometry) -> BitErrors {
+        BitErrors(drive.errors.clone().map(|model| Box::new(ReadErrors::new(model, drive, geometry))))
+    }
+
+    /// Whether reads of healthy flash can fail.
+    #[inline(always)]
+    pub(in crate::drive) fn may_occur(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(in crate::drive) fn model(&self) -> Option<&ErrorModel> {
+        self.0.as_ref().map(|errors| &*errors.model)
+    }
+
+    /// The seed of the drive's random numbers.
+    pub(in crate::drive) fn seed(&mut self, seed: u64) {
+        if let Some(errors) = &mut self.0 {
+            errors.seed(seed);
+        }
+    }
+
+    /// Time 0: reads and programs before it are no part of the run.
+    pub(in crate::drive) fn begin(&mut self) {
+        if let Some(errors) = &mut self.0 {
+            errors.begin();
+        }
+    }
+
+    /// Counting begins.
+    pub(in crate::drive) fn reset_counts(&mut self) {
+        if let Some(errors) = &mut self.0 {
+            errors.rates.forget_reads();
+            errors.counts = ErrorCounts::default();
+        }
+    }
+
+    /// What has been counted; none without errors.
+    pub(in crate::drive) fn counts(&self) -> Option<ErrorCounts> {
+        let errors = self.0.as_ref()?;
+        let mut counts = errors.counts.clone();
+        errors.rates.add_to(&mut counts);
+        Some(counts)
+    }
+
+    // ---------------------------------------------------------------- reads
+
+    /// Draws what becomes of a read that begins: of one with the rates of its block's last read, or of another one, which
+    /// may find a page whose block is due for a refresh.
+    #[inline(never)]
+    fn draw<C: Contents>(
+        &mut self,
+        now: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        backends: &DriveBackends<C>,
+    ) -> (ReadAttempts, Option<Ppn>) {
+        let Some(errors) = &mut self.0 else { return Default::default() };
+        let unreadable = backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn);
+        if unreadable || errors.pending_uncorrectable.contains(&ppn) {
+            return (ReadAttempts { verdict: Verdict::Unreadable, ..ReadAttempts::default() }, None);
+        }
+        let block = errors.geometry.block_index_of(ppn);
+        match errors.repeat_read(now, block, ppn, sectors) {
+            Some(rates) if rates.first_failure == 0 => Default::default(),
+            Some(_) => errors.draw_again(Sensed::of(ppn, backends)),
+            None => errors.draw_anew(now, Sensed::of(ppn, backends), sectors),
+        }
+    }
+
+    /// A page has been copied to another one inside its plane.
+    #[inline]
+    pub(in crate::drive) fn note_copied<C: Contents>(
+        &mut self,
+        now: SimTime,
+        from: Ppn,
+        to: Ppn,
+        backends: &DriveBackends<C>,
+    ) {
+        if let Some(errors) = &mut self.0 {
+            errors.note_copied(now, Sensed::of(from, backends), Sensed::of(to, backends));
+        }
+    }
+
+    /// A read that would have failed has ended otherwise.
+    pub(in crate::drive) fn forget_doomed(&mut self, ppn: Ppn) {
+        if let Some(errors) = &mut self.0
+            && let Some(at) = errors.pending_uncorrectable.iter().position(|&page| page == ppn)
+        {
+            errors.pending_uncorrectable.swap_remove(at);
+        }
+    }
+
+    /// A page has moved, and reads that wait for it follow.
+    pub(in crate::drive) fn move_doomed(&mut self, from: Ppn, to: Ppn) {
+        if let Some(errors) = &mut self.0
+            && let Some(page) = errors.pending_uncorrectable.iter_mut().find(|page| **page == from)
+        {
+            *page = to;
+        }
+    }
+
+    /// All reads under way are gone.
+    pub(super) fn forget_all_doomed(&mut self) {
+        if let Some(errors) = &mut self.0 {
+            errors.pending_uncorrectable.clear();
+        }
+    }
+
+    // ---------------------------------------------------------------- times
+
+    /// The time of decoding after a transfer of a read with this course, until it is answered or sensed again.
+    #[inline]
+    pub(super) fn decoding(&self, course: ReadAttempts) -> Span {
+        let Some(errors) = &self.0 else { return Span::ZERO };
+        if course.soft && course.retries == 0 { errors.soft_decoding(course) } else { errors.model.decode }
+    }
+
+    /// How long a read was served, and when its data are decoded, which have left the unit at `end`.
+    #[inline]
+    pub(super) fn decoded(&self, op: &DriveOp, service: Span, end: SimTime) -> (Span, SimTime) {
+        if self.0.is_none() {
+            return (service, end);
+        }
+        let decoding = self.decoding(op.course);
+        (service + decoding + op.durable.since(SimTime::ZERO), end + decoding)
+    }
+
+    /// What decoding takes of a read in rounds, attempts before included; none without errors.
+    pub(super) fn decoding_in_rounds(&self, op: &DriveOp) -> Option<Span> {
+        self.may_occur().then(|| self.decoding(op.course) + op.durable.since(SimTime::ZERO))
+    }
+
+    /// The phases of a retry of a page.
+    pub(super) fn phases_of_retry(&self, flash: &FlashArray, ppn: Ppn) -> OpPhases {
+        let phases = flash.timing.cost_of(&flash.geometry, OpKind::Read, Target::page(ppn));
+        let sense = self.model().and_then(|model| model.retry_sense);
+        let sense = sense.map(|sense| flash.timing.in_array(ppn, sense));
+        OpPhases { sense: sense.unwrap_or(phases.sense), ..phases }
+    }
+
+    // ---------------------------------------------------------------- blocks
+
+    /// Whether too many pages of a block were unreadable for it to be used again.
+    pub(in crate::drive) fn is_given_up_block(&self, plane: PlaneId, block: u32) -> bool {
+        let Some(errors) = &self.0 else { return false };
+        let block = errors.geometry.block_index(plane, block) as u32;
+        let given_up = errors.given_up.get(&block).copied().unwrap_or(0);
+        errors.model.retire_after.is_some_and(|most| given_up >= most)
+    }
+
+    /// A page that existed at time 0 is created.
+    #[inline]
+    pub(in crate::drive) fn note_old_data(&mut self, ppn: Ppn) {
+        if let Some(errors) = &mut self.0 {
+            errors.fresh.set(ppn.0, false);
+        }
+    }
+
+    /// A page is programmed at `now`.
+    #[inline]
+    pub(in crate::drive) fn note_data(&mut self, now: SimTime, ppn: Ppn) {
+        if let Some(errors) = &mut self.0 {
+            errors.note_programmed(now, ppn);
+        }
+    }
+
+    /// A block is erased.
+    pub(in crate::drive) fn note_erased(&mut self, plane: PlaneId, block: u32) {
+        if let Some(errors) = &mut self.0 {
+            let block = errors.geometry.block_index(plane, block);
+            errors.blocks[block].erase();
+        }
+    }
+
+    /// A new, erased block replaces another one.
+    pub(in crate::drive) fn note_renewed(&mut self, plane: PlaneId, block: u32) {
+        if let Some(errors) = &mut self.0 {
+            let block = errors.geometry.block_index(plane, block);
+            errors.blocks[block].erase();
+            errors.given_up.remove(&(block as u32));
+        }
+    }
+
+    /// The last erase of a block has not taken place.
+    pub(in crate::drive) fn note_erase_taken_back(&mut self, plane: PlaneId, block: u32) {
+        if let Some(errors) = &mut self.0 {
+            let block = errors.geometry.block_index(plane, block);
+            errors.blocks[block].erased = false;
+        }
+    }
+}
+
 impl<C: Contents> Controller<C> {
     /// Draws what becomes of a read of a page that can be read so far.
     #[inline]
@@ -400,220 +612,25 @@ impl<C: Contents> Controller<C> {
         sectors: u16,
         backends: &mut DriveBackends<C>,
     ) -> ReadAttempts {
-        if self.errors.is_none() {
-            ReadAttempts::default()
-        } else {
-            self.draw_course(now, ppn, sectors, backends)
+        if !self.errors.may_occur() {
+            return ReadAttempts::default();
         }
-    }
-
-    #[inline(never)]
-    fn draw_course(
-        &mut self,
-        now: SimTime,
-        ppn: Ppn,
-        sectors: u16,
-        backends: &mut DriveBackends<C>,
-    ) -> ReadAttempts {
-        let unreadable = backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn);
-        let block = self.flash.geometry.block_index_of(ppn);
-        let Some(errors) = &mut self.errors else { return ReadAttempts::default() };
-        if unreadable || errors.pending_uncorrectable.contains(&ppn) {
-            return ReadAttempts { verdict: Verdict::Unreadable, ..ReadAttempts::default() };
-        }
-        match errors.repeat_read(now, block, ppn, sectors) {
-            Some(rates) if rates.first_failure == 0 => ReadAttempts::default(),
-            Some(_) => self.draw_again(ppn, backends),
-            None => self.draw_anew(now, ppn, sectors, backends),
-        }
-    }
-
-    /// Draws what becomes of a read that has the rates of its block's last read.
-    #[inline(never)]
-    fn draw_again(&mut self, ppn: Ppn, backends: &DriveBackends<C>) -> ReadAttempts {
-        let sensed = self.sensed(ppn, backends);
-        self.errors.as_mut().map_or(ReadAttempts::default(), |errors| errors.draw(sensed))
-    }
-
-    /// Computes the rates of a read, and draws what becomes of it.
-    #[inline(never)]
-    fn draw_anew(
-        &mut self,
-        now: SimTime,
-        ppn: Ppn,
-        sectors: u16,
-        backends: &mut DriveBackends<C>,
-    ) -> ReadAttempts {
-        let sensed = self.sensed(ppn, backends);
-        let Some(errors) = &mut self.errors else { return ReadAttempts::default() };
-        errors.begin_read(now, sensed, sectors);
-        let course = errors.draw(sensed);
+        let (course, due) = self.errors.draw(now, ppn, sectors, backends);
         // An unreadable page stays where it is until its read has ended.
-        if let Some(due) = errors.due.take()
-            && course.verdict != Verdict::Unreadable
-        {
+        if let Some(due) = due.filter(|_| course.verdict != Verdict::Unreadable) {
             backends.ask_for_refresh(now, due, self);
         }
         course
     }
-
-    fn sensed(&self, ppn: Ppn, backends: &DriveBackends<C>) -> Sensed {
-        let geometry = &self.flash.geometry;
-        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
-        let slc = geometry.is_slc_block(number);
-        Sensed {
-            ppn,
-            block: geometry.block_index_of(ppn),
-            page: geometry.page_of(ppn),
-            erases: backends.ftl.blocks().erases_of(plane, number),
-            erases_before: match slc {
-                true => 0,
-                false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
-            },
-            slc,
-        }
-    }
-
-    /// A page has been copied to another one inside its plane.
-    #[inline]
-    pub(in crate::drive) fn note_copied(
-        &mut self,
-        now: SimTime,
-        from: Ppn,
-        to: Ppn,
-        backends: &DriveBackends<C>,
-    ) {
-        if self.errors.is_none() {
-            return;
-        }
-        let (from, to) = (self.sensed(from, backends), self.sensed(to, backends));
-        if let Some(errors) = &mut self.errors {
-            errors.note_copied(now, from, to);
-        }
-    }
-
-    /// Whether too many pages of a block were unreadable for it to be used again.
-    pub(in crate::drive) fn is_given_up_block(&self, plane: PlaneId, block: u32) -> bool {
-        let Some(errors) = &self.errors else { return false };
-        let block = self.flash.geometry.block_index(plane, block) as u32;
-        let given_up = errors.given_up.get(&block).copied().unwrap_or(0);
-        errors.model.retire_after.is_some_and(|most| given_up >= most)
-    }
-
-    /// A page that existed at time 0 is created.
-    #[inline]
-    pub(in crate::drive) fn note_old_data(&mut self, ppn: Ppn) {
-        if let Some(errors) = &mut self.errors {
-            errors.fresh.set(ppn.0, false);
-        }
-    }
-
-    /// A page is programmed at `now`, if its errors matter.
-    #[inline]
-    pub(in crate::drive) fn note_data(&mut self, now: SimTime, ppn: Ppn) {
-        if self.errors.is_some() {
-            self.note_program(now, ppn);
-        }
-    }
-
-    #[inline(never)]
-    fn note_program(&mut self, now: SimTime, ppn: Ppn) {
-        let block = self.flash.geometry.block_index_of(ppn);
-        if let Some(errors) = &mut self.errors {
-            errors.note_programmed(now, block, ppn);
-        }
-    }
-
-    /// A block is erased.
-    pub(in crate::drive) fn note_erased(&mut self, plane: PlaneId, block: u32) {
-        let block = self.flash.geometry.block_index(plane, block);
-        if let Some(errors) = &mut self.errors {
-            errors.blocks[block].erase();
-        }
-    }
-
-    /// A new, erased block replaces another one.
-    pub(in crate::drive) fn note_renewed(&mut self, plane: PlaneId, block: u32) {
-        self.note_erased(plane, block);
-        let block = self.flash.geometry.block_index(plane, block) as u32;
-        if let Some(errors) = &mut self.errors {
-            errors.given_up.remove(&block);
-        }
-    }
-
-    /// The last erase of a block has not taken place.
-    pub(in crate::drive) fn note_erase_taken_back(&mut self, plane: PlaneId, block: u32) {
-        let block = self.flash.geometry.block_index(plane, block);
-        if let Some(errors) = &mut self.errors {
-            errors.blocks[block].erased = false;
-        }
-    }
-
-    /// From now on every command checks for unreadable pages.
-    fn set_unreadable(&mut self, backends: &mut DriveBackends<C>) {
-        backends.health.note_unreadable();
-        self.paths.commands = super::read::Commands::Checked;
-    }
-
-    /// A read that would have failed has ended otherwise.
-    pub(super) fn forget_doomed(&mut self, ppn: Ppn) {
-        if let Some(errors) = &mut self.errors
-            && let Some(at) = errors.pending_uncorrectable.iter().position(|&page| page == ppn)
-        {
-            errors.pending_uncorrectable.swap_remove(at);
-        }
-    }
-
-    /// A page has moved, and reads that wait for it follow.
-    pub(in crate::drive) fn move_doomed(&mut self, from: Ppn, to: Ppn) {
-        if let Some(errors) = &mut self.errors
-            && let Some(page) = errors.pending_uncorrectable.iter_mut().find(|page| **page == from)
-        {
-            *page = to;
-        }
-    }
-
-    /// All reads under way are gone.
-    pub(in crate::drive) fn forget_all_doomed(&mut self) {
-        if let Some(errors) = &mut self.errors {
-            errors.pending_uncorrectable.clear();
-        }
-    }
-
-    /// A read without time has this course: whether it fails, and what it returns otherwise.
-    pub(in crate::drive) fn end_untimed(
-        &mut self,
-        ftl: usize,
-        course: ReadAttempts,
-        ppn: Ppn,
-        contents: C,
-        backends: &mut DriveBackends<C>,
-    ) -> Option<C> {
-        self.accounts.count_attempts(ftl, course);
-        match course.verdict {
-            Verdict::Right => Some(contents),
-            Verdict::Wrong => Some(contents.corrupted()),
-            Verdict::Unreadable => {
-                backends.note_uncorrectable(ppn, self);
-                None
-            }
-        }
-    }
-
-    /// The time of decoding after a transfer of a read with this course, until it is answered or sensed again.
-    #[inline]
-    pub(super) fn decoding(&self, course: ReadAttempts) -> Span {
-        let Some(errors) = &self.errors else { return Span::ZERO };
-        if course.soft && course.retries == 0 { errors.soft_decoding(course) } else { errors.decode }
-    }
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// A read of a page has ended in an error: the page is unreadable from now on.
+    /// A read of a page has ended in an error: the page is unreadable from now on, which every command checks.
     #[cold]
     pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
-        controller.forget_doomed(ppn);
+        controller.errors.forget_doomed(ppn);
         self.ftl.blocks_mut().poison(ppn);
-        controller.set_unreadable(self);
+        self.health.note_unreadable();
+        controller.paths.check_commands(true);
     }
 }

@@ -101,11 +101,19 @@ fn superblocks_are_retired_until_a_write_finds_no_room() {
             rig.run();
         }
         let log = log(&rig);
-        let erases = || (0..log.superblocks.count()).map(|superblock| log.superblocks.erases(superblock));
-        assert!(log.superblocks.retired() > 0 && erases().all(|erases| erases <= budget), "seed {seed}");
-        assert_eq!(erases().filter(|&erases| erases == budget).count() as u32, log.superblocks.retired());
+        let erases = || {
+            (0..log.stripes.superblocks.count()).map(|superblock| log.stripes.superblocks.erases(superblock))
+        };
+        assert!(
+            log.stripes.superblocks.retired() > 0 && erases().all(|erases| erases <= budget),
+            "seed {seed}"
+        );
+        assert_eq!(
+            erases().filter(|&erases| erases == budget).count() as u32,
+            log.stripes.superblocks.retired()
+        );
         // Most of the life is used: all superblocks but a few.
-        assert!(erases().sum::<u32>() * 2 > budget * log.superblocks.count(), "seed {seed}");
+        assert!(erases().sum::<u32>() * 2 > budget * log.stripes.superblocks.count(), "seed {seed}");
     }
 }
 
@@ -168,7 +176,8 @@ fn superblocks_wear_evenly() {
         rig.write(random.below(upto.into()) as u32, 1);
         rig.run();
     }
-    let erases: Vec<u32> = (0..12).map(|superblock| log(&rig).superblocks.erases(superblock)).collect();
+    let erases: Vec<u32> =
+        (0..12).map(|superblock| log(&rig).stripes.superblocks.erases(superblock)).collect();
     let mean = erases.iter().sum::<u32>() / 12;
     assert!(mean > 50 && erases.iter().all(|&n| n > mean / 2 && n < mean * 2), "{erases:?}");
 }
@@ -190,7 +199,7 @@ fn stripes_narrow_as_superblocks_wear() {
         rig.write(random.below(upto.into()) as u32, 1);
         rig.run();
         let log = log(&rig);
-        let erases = log.superblocks.erases(log.frontier.superblock);
+        let erases = log.stripes.superblocks.erases(log.stripes.frontier.superblock);
         let width = log.policy.widths.after(erases);
         rig.engine.covers(NodeId::ROOT, &mut |_, units| assert!(units.len() <= 6));
         widths.insert(width);
@@ -218,7 +227,9 @@ fn two_halves(change: impl Fn(&mut Setup)) -> Rig<Token, Any> {
 
 fn erases<C: Contents>(rig: &Rig<C, Any>) -> Vec<u32> {
     let log = log(rig);
-    (0..log.superblocks.count()).map(|superblock| log.superblocks.erases(superblock)).collect()
+    (0..log.stripes.superblocks.count())
+        .map(|superblock| log.stripes.superblocks.erases(superblock))
+        .collect()
 }
 
 #[test]
@@ -264,6 +275,10 @@ fn idle_moments_make_room_up_to_the_soft_threshold() {
     }
     rig.run();
     let log = log(&rig);
-    assert!(log.superblocks.free() + log.rests.len() > 4, "{} are free", log.superblocks.free());
+    assert!(
+        log.stripes.superblocks.free() + log.stripes.rests.len() > 4,
+        "{} are free",
+        log.stripes.superblocks.free()
+    );
     audit(&rig);
 }

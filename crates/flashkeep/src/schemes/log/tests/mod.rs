@@ -131,24 +131,35 @@ fn covers_are_right(rig: &Rig<Token, Any>) {
 /// The state, derived again.
 fn audit<C: Contents>(rig: &Rig<C, Any>) {
     let log = log(rig);
-    let mut current = vec![0; log.superblocks.count() as usize];
-    let mut lacking = vec![0; log.superblocks.count() as usize];
+    let mut current = vec![0; log.stripes.superblocks.count() as usize];
+    let mut lacking = vec![0; log.stripes.superblocks.count() as usize];
     let (mut mapped, mut pending) = (0, 0);
     for page in 0..pages(rig) {
-        let Some(place) = log.places.find(page) else { continue };
-        assert!(log.places.is_current(place) && log.places.is_data(place) && log.places.owner(place) == page);
-        let superblock = log.superblock_of(place) as usize;
+        let Some(place) = log.stripes.places.find(page) else { continue };
+        assert!(
+            log.stripes.places.is_current(place)
+                && log.stripes.places.is_data(place)
+                && log.stripes.places.owner(place) == page
+        );
+        let superblock = log.stripes.superblock_of(place) as usize;
         (mapped, current[superblock]) = (mapped + 1, current[superblock] + 1);
-        pending += u32::from(log.is_pending(place));
+        pending += u32::from(log.stripes.is_pending(place));
         lacking[superblock] += u32::from(log.health.troubled && log.is_lacking(place));
     }
-    assert_eq!(log.places.mapped(), mapped);
-    for superblock in 0..log.superblocks.count() {
-        assert_eq!(log.superblocks.current(superblock), current[superblock as usize], "group {superblock}");
+    assert_eq!(log.stripes.places.mapped(), mapped);
+    for superblock in 0..log.stripes.superblocks.count() {
+        assert_eq!(
+            log.stripes.superblocks.current(superblock),
+            current[superblock as usize],
+            "group {superblock}"
+        );
         assert_eq!(log.health.lacking_in(superblock), lacking[superblock as usize], "group {superblock}");
     }
     // One superblock is always kept, or on its way.
-    assert!(log.superblocks.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
+    assert!(
+        log.stripes.superblocks.free() > 0 || log.erasing > 0 || log.cleaning.is_some(),
+        "no group is free"
+    );
     let exposed = pending + lacking.iter().sum::<u32>();
     assert_eq!(rig.engine.tree().exposed_at(NodeId::ROOT), u64::from(exposed));
     // The declared sets: what stripes lack a unit for, and what waits.

@@ -5,7 +5,7 @@ use super::*;
 /// The superblock that a page is in.
 fn superblock<C: Contents>(rig: &Rig<C, Any>, page: u32) -> u32 {
     let log = log(rig);
-    log.superblock_of(log.places.find(page).expect("it was written"))
+    log.stripes.superblock_of(log.stripes.places.find(page).expect("it was written"))
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn small_writes_with_a_timeout_of_zero() {
         }
         rig.run();
         assert_eq!(programs(&rig) * below, period * k * above, "requests of {k} pages");
-        assert_eq!(log(&rig).frontier.pending, 0);
+        assert_eq!(log(&rig).stripes.frontier.pending, 0);
     }
 }
 

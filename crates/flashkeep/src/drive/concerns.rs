@@ -1,0 +1,216 @@
+//! The interfaces of a device, by which a simulation reaches a drive ([`super::device`]).
+
+use super::{
+    Age, Alone, BlockDevice, BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts,
+    HostRequest, Inspect, Observe, Recover, Recovery, RunState, Snapshot,
+};
+use crate::drive::controller::Controller;
+use crate::engine::{BackendId, Contents, Page};
+use crate::flash::UnitId;
+use crate::ftl::ageing::{Model, Wish};
+use crate::kernel::{SimTime, Span};
+use crate::snapshot::{Reader, Writer};
+
+impl<C: Contents> BlockDevice<C> for Drive<C> {
+    #[inline(always)]
+    fn next_event(&self) -> SimTime {
+        self.controller.dies.next_event()
+    }
+
+    #[inline(always)]
+    fn step(&mut self, until: SimTime) -> bool {
+        let Some((now, slot)) = self.controller.dies.pop_due(until) else { return false };
+        self.controller.now = now;
+        let units = self.controller.dies.unit_count();
+        if slot < units {
+            self.controller.unit_wakes(now, UnitId(slot as u32), &mut self.backends);
+        } else if slot - units < self.controller.dies.channel_count() {
+            self.controller.channel_wakes(now, slot - units, &mut self.backends);
+        } else if self.controller.open.may_exist()
+            && slot - units - self.controller.dies.channel_count() < units
+        {
+            self.controller.settle_unit(
+                now,
+                UnitId((slot - units - self.controller.dies.channel_count()) as u32),
+                &mut self.backends,
+            );
+        } else {
+            self.backends.scrub(now, &mut self.controller);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn now(&self) -> SimTime {
+        self.controller.now
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, admitted: SimTime, now: SimTime) {
+        self.controller.admitted = admitted;
+        self.controller.now = now;
+    }
+
+    fn set_untimed(&mut self, untimed: bool) {
+        self.backends.set_untimed(untimed, &mut self.controller)
+    }
+
+    fn break_down(&mut self) {
+        let Controller { probe, dies, .. } = &mut self.controller;
+        probe.start(dies.unit_count(), dies.channel_count());
+    }
+
+    #[inline(always)]
+    fn memory_time(&self) -> Span {
+        self.controller.flash.timing.memory
+    }
+
+    fn end_idling(&mut self) {
+        self.backends.end_idling(&mut self.controller)
+    }
+
+    fn end_scrubbing(&mut self) {
+        self.backends.maintenance.end_scrubbing(&mut self.controller)
+    }
+}
+
+impl<C: Contents> Inspect<C> for Drive<C> {
+    fn counters(&self) -> Counters {
+        self.controller.accounts.counters().clone()
+    }
+
+    fn reset_counters(&mut self) {
+        self.backends.ftl.reset_counters(&mut self.controller)
+    }
+
+    fn busy(&self) -> [Vec<Span>; 2] {
+        [self.controller.dies.channel_busy(), self.controller.dies.unit_busy()]
+    }
+
+    fn at_rest(&self) -> SimTime {
+        self.controller.dies.at_rest()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.backends.ftl.free_blocks()
+    }
+
+    fn erases(&self) -> BlockErases {
+        self.backends.ftl.all_erases().since(self.backends.health.all_erases_before())
+    }
+
+    fn erases_before(&self) -> BlockErases {
+        self.backends.health.all_erases_before().clone()
+    }
+
+    fn begin_wear(&mut self) {
+        self.backends.begin_wear(&mut self.controller)
+    }
+
+    fn filled(&self) -> (u64, u64) {
+        self.backends.ftl.filled()
+    }
+
+    #[inline(always)]
+    fn life(&self) -> &DriveLife {
+        self.backends.health.life()
+    }
+
+    fn error_counts(&self) -> Option<ErrorCounts> {
+        self.controller.errors.counts()
+    }
+
+    fn reset_error_counts(&mut self) {
+        self.controller.errors.reset_counts();
+    }
+
+    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        self.backends.contents_of(backend, page, &self.controller)
+    }
+
+    fn ended_in_turns(&self) -> Option<[u64; 2]> {
+        self.backends.gc.ended_in_turns()
+    }
+
+    fn audit(&self) {
+        self.backends.audit(&self.controller)
+    }
+}
+
+impl<C: Contents> Snapshot for Drive<C> {
+    fn save(&self, snapshot: &mut Writer) {
+        self.backends.save(snapshot, &self.controller)
+    }
+
+    fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        self.backends.load(snapshot, &mut self.controller)
+    }
+}
+
+impl<C: Contents> Recover for Drive<C> {
+    fn expect_power_cuts(&mut self) {
+        self.backends.expect_power_cuts(&mut self.controller)
+    }
+
+    #[cold]
+    fn cut_power(&mut self, now: SimTime) -> Recovery {
+        self.backends.cut_power(now, &mut self.controller)
+    }
+
+    fn resume(&mut self, ready: SimTime) {
+        self.backends.maintenance.scrub_from(ready, &mut self.controller);
+    }
+}
+
+impl<C: Contents> Age for Drive<C> {
+    fn seed(&mut self, seed: u64) {
+        self.backends.gc.seed(seed)
+    }
+
+    fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, backends: u16) {
+        self.backends.begin_ageing(model, wish, seed, backends, &mut self.controller)
+    }
+
+    fn slots(&self) -> u64 {
+        self.backends.immediate.slots()
+    }
+
+    fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        self.backends.immediate.has_slot(usize::from(backend.0), page.low(), &self.backends.ftl)
+    }
+
+    fn end_ageing(&mut self) {
+        self.backends.end_ageing(&mut self.controller)
+    }
+}
+
+impl<C: Contents> Observe for Drive<C> {
+    fn log(&mut self, log: Box<dyn DeviceObserver>) {
+        self.log_operations(Box::new(Alone(log)));
+    }
+
+    fn tell_request(&mut self, request: &HostRequest) {
+        self.controller.accounts.tell_request(request)
+    }
+
+    fn tell_opened(&mut self, age: u32, number: u64) {
+        self.controller.accounts.tell_opened(age, number)
+    }
+
+    fn tell_state(&mut self, state: &RunState) {
+        self.controller.accounts.tell_state(state)
+    }
+
+    fn tell_mark(&mut self, at: SimTime, text: &str) {
+        self.controller.accounts.tell_mark(at, text)
+    }
+
+    fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.controller.accounts.log_notes(end)
+    }
+
+    fn close_log(&mut self, end: SimTime) -> Result<(), String> {
+        self.log_under_way(end);
+        self.controller.accounts.close_log()
+    }
+}
