@@ -795,6 +795,18 @@ def test_a_log_that_cleans_in_vain_ends(case: Case) -> None:
             "--timeline",
             id="pages that are acknowledged together",
         ),
+        pytest.param(
+            # The same of pages of several commands: plans that keep contents answer in another order.
+            "flash = { channels = 4, chips_per_channel = 3, dies_per_chip = 1, planes_per_die = 4, "
+            'blocks_per_plane = 24, pages_per_block = 6, page_kib = 8, bus = "operations", control_gang = 4 }\n'
+            'ftl = { over_provisioning = 1.0, streams = 4 }\nredundancy = { scheme = "lifespan" }\n',
+            "",
+            "synth:zipf,requests=2000,size=4096:0.7/32768:0.3,write=1,footprint=64KiB,theta=0.5,rate=200k --seed 142 "
+            "--existing none --fail channel:0@39req --fail stall:channel:3@88%,for=1s "
+            "--fail stall:plane:3.0.0.1@27req,for=1s",
+            "--verify",
+            id="commands that are acknowledged together",
+        ),
     ],
 )
 def test_an_option_that_shows_more_changes_no_result(
