@@ -18,6 +18,11 @@ use crate::kernel::{SimTime, Span};
 pub(in crate::drive) const AHEAD: usize = 24;
 
 impl Immediate {
+    /// Whether operations count: all that take time, and those of an untimed run's requests.
+    pub(super) fn counts(&self) -> bool {
+        !self.active || self.counting
+    }
+
     /// Whether pages that are written before time 0 only take contents.
     pub(in crate::drive) fn fill(&mut self, fills: bool) {
         self.fills = fills;
