@@ -159,7 +159,6 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The rest of the word line that a stream programs next stays empty.
     fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8, controller: &mut Controller<C>) {
-        let counts = self.immediate.counting;
         let counts = self.immediate.counts();
         for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
             let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
