@@ -63,8 +63,7 @@ impl Gaps {
     /// The number of missing pages, from any fixed number on: of a node that lacks all pages but some, those are
     /// subtracted.
     pub(super) fn level(&self) -> i64 {
-        let level =
-            |gap: &Gap| if gap.all_but { -(gap.pages.count() as i64) } else { gap.pages.count() as i64 };
+        let level = |gap: &Gap| gap.pages.count() as i64 * if gap.all_but { -1 } else { 1 };
         self.nodes.iter().flatten().map(level).sum()
     }
 

@@ -151,11 +151,12 @@ impl Latencies {
             if done.acknowledged < this.acknowledged || done.part == CompletionPart::Durable {
                 return;
             }
+            let later = done.acknowledged > this.acknowledged;
             if let TimeSpent::Flash(flash) = done.spent
                 && !this.submits_later
-                && (done.acknowledged > this.acknowledged || this.in_flash)
+                && (later || this.in_flash)
             {
-                if done.acknowledged > this.acknowledged || flash > this.flash {
+                if later || flash > this.flash {
                     (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
                 }
                 return;

@@ -57,7 +57,7 @@ impl RebuildProgress {
     }
 
     /// `missing` pages are missing, and `lost` have been lost so far: whether rebuilds are given up now.
-    fn gives_up(&mut self, missing: i64, lost: u64) -> bool {
+    pub(super) fn gives_up(&mut self, missing: i64, lost: u64) -> bool {
         match self.least {
             Some((least, before)) if missing >= least => self.gave_up = lost - before > HOPELESS,
             _ => self.least = Some((missing, lost)),
@@ -82,12 +82,8 @@ impl<S: Scheme> Nodes<S> {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The host has its last answer: rebuilds end with it if members lose pages as fast as they are restored.
     pub fn give_up_hopeless_rebuilds(&mut self) {
-        let schedule = &mut self.schedule;
-        if schedule.is_rebuilding()
-            && !schedule.has_stopped_rebuilds()
-            && schedule.progress.gives_up(self.nodes.gaps.level(), self.nodes.failures())
-        {
-            schedule.stop_rebuilds();
+        if self.schedule.is_rebuilding() && !self.schedule.has_stopped_rebuilds() {
+            self.schedule.watch_rebuilds(self.nodes.gaps.level(), self.nodes.failures());
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Schedule {
     /// No more pieces of a rebuild begin.
     rebuilds_stopped: bool,
     /// How far rebuilds have come after the host's last answer.
-    pub(super) progress: RebuildProgress,
+    progress: RebuildProgress,
     /// Pieces of rebuilds that have ended, those of a recovery left out.
     pieces: u64,
     /// Whether parity computations, links and caches take no time.
@@ -240,6 +240,12 @@ impl Schedule {
     #[must_use]
     pub fn has_stopped_rebuilds(&self) -> bool {
         self.rebuilds_stopped
+    }
+
+    /// After the host's last answer, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
+    /// that is hopeless.
+    pub(super) fn watch_rebuilds(&mut self, missing: i64, lost: u64) {
+        self.rebuilds_stopped |= self.progress.gives_up(missing, lost);
     }
 
     /// Whether rebuilds have ended because they were hopeless.

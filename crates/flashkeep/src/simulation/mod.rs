@@ -745,9 +745,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 "--stop-rebuild {size}: the run ended when that was rebuilt, after {admitted} requests"
             ));
         }
-        let tree = self.device.engine.tree();
         if self.device.engine.schedule().gave_up_rebuilds() {
-            let pages = tree.exposure().pages();
+            let pages = self.device.engine.tree().exposure().pages();
             warnings.push(format!(
                 "the rebuild was given up after the last request: members lose pages as fast as it restores them; {pages} \
                  pages are exposed"

@@ -57,6 +57,11 @@ impl<C: Contents> Translation<C> {
         to.is_some_and(|to| pools.share_a_plane(self.blocks.geometry(), from, to))
     }
 
+    /// The same, where only pools of several planes need a look.
+    fn stays_in_plane(&mut self, plane: PlaneId, lpn: u32, from: Ppn, gc: &Gc, pools: Pools) -> bool {
+        pools == Pools::PLANES || self.stays(plane, lpn, from, gc, pools)
+    }
+
     /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
     #[inline(never)]
     fn is_full_word_line(
@@ -111,8 +116,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             // A page that goes to another plane crosses the pins, whichever parity it has.
             Copyback::ParitySkip => {
-                (self.flash.pools == Pools::PLANES
-                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools))
+                self.ftl.stays_in_plane(plane, lpn, from, &self.gc, self.flash.pools)
                     && self.make_parity_fit(plane, lpn, from, controller)
             }
         }
@@ -147,8 +151,7 @@ impl<C: Contents> DriveBackends<C> {
             let Some(stream) = self.ftl.stream_of_move(plane, lpn, &self.gc) else { break };
             self.leave_out_word_line(plane, stream, controller);
             fits = self.ftl.parity_fits(plane, lpn, from, &self.gc)
-                && (self.flash.pools == Pools::PLANES
-                    || self.ftl.stays(plane, lpn, from, &self.gc, self.flash.pools));
+                && self.ftl.stays_in_plane(plane, lpn, from, &self.gc, self.flash.pools);
         }
         // What crosses the pins into a word line of its own is counted there.
         if fits || !self.packing.active {

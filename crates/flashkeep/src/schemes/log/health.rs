@@ -1,7 +1,6 @@
 //! Units that stripes lack, because a member is gone or a page cannot be read, and what that exposes.
 
 use super::places::LogPlace;
-use super::superblocks::SuperblockState;
 use super::{LogStripes, StripeLog};
 use crate::engine::{Hazard, Key, Member, OwnHealth, Page, Role, StripeUnit, View};
 use crate::kernel::Bits;
@@ -181,9 +180,8 @@ impl LogHealth {
 impl LogStripes {
     /// The programmed places of a member, in superblocks that are not on their way out.
     pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
-        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
-            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
-        });
+        let superblocks =
+            (0..self.superblocks.count()).filter(|&superblock| self.superblocks.is_written(superblock));
         let places = superblocks
             .flat_map(|superblock| self.superblocks.superpages(superblock))
             .map(|superpage| self.places.at(superpage, member));
@@ -336,12 +334,8 @@ impl OwnHealth for StripeLog {
             health.missing == 0 && health.parity && health.current > 0 && !self.stripes.is_pending(*place)
         };
         let mut units = Vec::new();
-        let superblocks = (0..self.stripes.superblocks.count()).filter(|&superblock| {
-            matches!(
-                self.stripes.superblocks.state(superblock),
-                SuperblockState::Open | SuperblockState::Closed
-            )
-        });
+        let superblocks = (0..self.stripes.superblocks.count())
+            .filter(|&superblock| self.stripes.superblocks.is_written(superblock));
         for superpage in superblocks.flat_map(|superblock| self.stripes.superblocks.superpages(superblock)) {
             for stripe in self.stripes.places.stripes(superpage).filter(whole) {
                 let mut data = 0;

@@ -133,11 +133,7 @@ impl StripeLog {
     /// The contents of a place cannot be read.
     fn lose_place(&mut self, place: LogPlace) {
         let superblock = self.stripes.superblock_of(place);
-        let there = matches!(
-            self.stripes.superblocks.state(superblock),
-            SuperblockState::Open | SuperblockState::Closed
-        );
-        if there && self.stripes.places.stripe(place) != 0 {
+        if self.stripes.superblocks.is_written(superblock) && self.stripes.places.stripe(place) != 0 {
             self.set_missing(place, true);
             self.health.to_be_moved.set(superblock, true);
         }

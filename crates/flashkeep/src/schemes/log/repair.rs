@@ -2,7 +2,6 @@
 //! its stripe. Obsolete copies serve for that as well as current ones.
 
 use super::places::LogPlace;
-use super::superblocks::SuperblockState;
 use super::{LogHold, LogStripes, StripeLog};
 use crate::engine::{Key, OobData, Page, Plan, RepairOutcome, Role, Step, View};
 
@@ -79,10 +78,7 @@ impl StripeLog {
             plan.push(Step::new(member, wanted.command.over(page, 1), 0));
             return RepairOutcome::Planned;
         }
-        let there = matches!(
-            self.stripes.superblocks.state(self.stripes.superblock_of(place)),
-            SuperblockState::Open | SuperblockState::Closed
-        );
+        let there = self.stripes.superblocks.is_written(self.stripes.superblock_of(place));
         if !there || self.stripes.places.stripe(place) == 0 {
             return RepairOutcome::Lost;
         }

@@ -138,6 +138,11 @@ impl Superblocks {
         self.state(superblock) == SuperblockState::Free
     }
 
+    /// Whether a superblock has pages: it is being filled or has been, and is not on its way out.
+    pub(super) fn is_written(&self, superblock: u32) -> bool {
+        matches!(self.state(superblock), SuperblockState::Open | SuperblockState::Closed)
+    }
+
     pub(super) fn count(&self) -> u32 {
         self.states.len() as u32
     }
