@@ -726,7 +726,21 @@ def test_a_rebuild_that_loses_as_much_as_it_restores_ends_with_the_run(case: Cas
     )
     array = 'members = ["./member.toml", "./disk.toml"]\nredundancy.scheme = "mirror"\n'
     summary = case(array, "synth:random,requests=300,write=0.7,size=8KiB,rate=5000", member=member)
-    assert any("the rebuild was given up" in warning for warning in summary["warnings"])
+    assert any("a rebuild was given up" in warning for warning in summary["warnings"])
+
+
+def test_a_rebuild_without_time_that_loses_as_much_as_it_restores_ends(case: Case) -> None:
+    # Without time no request comes while a rebuild goes on.
+    drive = (
+        "flash.channels = 5\nflash.chips_per_channel = 1\nflash.dies_per_chip = 2\nflash.planes_per_die = 2\n"
+        "flash.blocks_per_plane = 32\nflash.pages_per_block = 8\nflash.page_kib = 8\nflash.slc.blocks = 3\n"
+        'ftl.over_provisioning = 0.5\nftl.map = "dftl"\nftl.cache_kib = 0.25\nredundancy.scheme = "raid-tp"\n'
+        'errors.model = "kim"\nerrors.cycles = 10000\n'
+    )
+    workload = "synth:random,requests=300,write=0.8,size=4KiB,depth=4"
+    summary = case(drive, workload, "--existing", "none", "--seed", "253", "--untimed")
+    assert summary["workload"]["requests"] == 300
+    assert any("a rebuild was given up" in warning for warning in summary["warnings"])
 
 
 def test_a_log_that_cleans_in_vain_ends(case: Case) -> None:

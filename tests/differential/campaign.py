@@ -57,12 +57,23 @@ def related(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     other = answer["related"]
     if "error" in other:
         return [Finding(f"relation.{case.relation}", other["message"][:300])]
+    if case.relation == "halves":
+        return halves(answer, other)
     parts: tuple[str, ...] = RESPONSES if case.relation == "shifted" else RESULTS
     parts = tuple(part for part in parts if case.relation != "unmeasured" or part != "latency_us")
     first, second = (dict(flat({part: of["summary"].get(part) for part in parts})) for of in (answer, other))
     unlike = [path for path in {**first, **second} if first.get(path) != second.get(path)]
     told = ", ".join(f"{path} {first.get(path)} and {second.get(path)}" for path in unlike[:3])
     return [Finding(f"relation.{case.relation}", told)] if unlike else []
+
+
+def halves(whole: Mapping[str, Any], second: Mapping[str, Any]) -> list[Finding]:
+    """Whether two halves have as many operations as the whole."""
+    first = dict(flat(second["before"][-1]["operations"]))
+    sums = {path: first[path] + count for path, count in flat(second["summary"]["operations"])}
+    counts = dict(flat(whole["summary"]["operations"]))
+    unlike = [f"{path} {counts[path]} and {sums[path]}" for path in counts if counts[path] != sums[path]]
+    return [Finding("relation.halves", ", ".join(unlike[:3]))] if unlike else []
 
 
 class Campaign:

@@ -35,10 +35,16 @@ if TYPE_CHECKING:
     Keys = dict[str, Any]
     Values = Callable[[random.Random, "Keys"], Any]
 
-RELATIONS = ("unverified", "timeline", "series", "unmeasured", "table", "shifted")
+RELATIONS = ("unverified", "timeline", "series", "unmeasured", "table", "shifted", "halves")
 """Runs that must have the results of a case: without verification, with a timeline, with a series, without a breakdown
 of latencies, with its table of requests as the trace. One whose requests come a second later has the same response
-times."""
+times. The halves of an untimed trace, between which the drive is saved, have as many operations as the whole."""
+
+BESIDE_HALVES = ("warmup", "flush_at_end", "condition", "operations", "replay", "depth", "time_scale")
+"""Options that have another meaning for a half, or with time."""
+
+HELD = ("buffer.dram_mib", "buffer.pdram", "idle", "ageing", "errors", "disk.write_cache_mib", '"fra"')
+"""Parts of the keys of drives that are not at rest after each request, or that saving brings to rest."""
 
 IDLE = ("idle", "soft", "timeout", "maintenance", "errors", "recall", "migrate", "scan", "disk", "flush", "gather")
 """Parts of the keys of drives that work when there is nothing to do, or whose data age."""
@@ -174,7 +180,21 @@ class Case(torture_case.Case):
         elif self.relation == "table":
             job["traces"] = [self.table(folder)]
             job.pop("time_scale", None)
+        elif self.relation == "halves":
+            return [*before, *self.halves(folder, job)]
         return [*before, job]
+
+    def halves(self, folder: Path, job: dict[str, Any]) -> list[dict[str, Any]]:
+        """The jobs of the halves of its trace."""
+        requests = self.requests or []
+        half = len(requests) // 2
+        for name, part in (("first", requests[:half]), ("second", requests[half:])):
+            (folder / f"{name}.csv").write_text(as_csv(part, self.handles))
+        saved = str(folder / "half.aged")
+        return [
+            {**job, "traces": [str(folder / "first.csv")], "save_aged": saved},
+            {**job, "traces": [str(folder / "second.csv")], "aged": saved},
+        ]
 
     def command(self, folder: Path) -> str:
         """The commands that run it."""
@@ -626,8 +646,9 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
             case.options["verify"] = True
             case.options.pop("untimed", None)
             case.tags = (case.tags | {"verify"}) - {"untimed"}
-    if case.relation == "table" and "power" in case.tags:
-        case.relation = ""  # what a power loss interrupts is not in it
+    interrupted = case.relation == "table" and "power" in case.tags  # what a power loss interrupts is not in it
+    if interrupted or (case.relation == "halves" and "fail" in case.options):
+        case.relation = ""
     return case
 
 
@@ -748,6 +769,10 @@ def options(source: Source, case: Case, kind: str) -> None:
     name_handles(source, case)
     case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
     case.relation = source.pick("relation", ("",) * 9 + RELATIONS)
+    if case.relation == "halves":
+        job |= {"untimed": True, "existing": source.pick("existing before halves", ("none", "all"))}
+        for name in BESIDE_HALVES:
+            job.pop(name, None)
     if not holds(case):
         case.relation = ""
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
@@ -770,6 +795,9 @@ def holds(case: Case) -> bool:
             # before them; and caches of maps begin with the entries that a synthetic workload may use.
             whole = case.handles == 1 and "erase_budget" not in drives and "dftl" not in drives
             return whole and "untimed" not in job and "rate=" in str(job.get("traces"))
+        case "halves":
+            at_rest = not any(key in drives for key in HELD) and "flash" in case.tags
+            return at_rest and case.requests is not None and len(case.requests) > 1
     return True
 
 

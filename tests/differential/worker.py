@@ -65,10 +65,13 @@ def main() -> None:
         if asked == "schema":
             answer = json.loads(_flashkeep.schema())
         else:
+            before = []
             for job in asked:
                 answer = run(job)
                 if "error" in answer:
                     break
+                answer["before"] = [*before]
+                before.append(answer["summary"])
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

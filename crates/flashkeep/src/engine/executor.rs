@@ -173,6 +173,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
         self.nodes.note_change(node, change);
+        self.schedule.forget_progress();
         self.close_ports(backends, now, node, change);
         self.tell_parent(backends, now, node, change);
     }

@@ -29,6 +29,8 @@ pub struct Nodes<S> {
     announced: bool,
     /// How often parts have failed or been replaced, and pages been lost or refused.
     failures: u64,
+    /// The same, with pages that reads have found unreadable.
+    losses: u64,
     pub(super) gaps: Gaps,
     /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
     recovery: Option<Box<Gaps>>,
@@ -94,6 +96,7 @@ impl<S: Scheme> Nodes<S> {
             has_faults: false,
             announced: false,
             failures: 0,
+            losses: 0,
             gaps: Gaps::default(),
             recovery: None,
             health: Health::new(&schemes),
@@ -213,6 +216,7 @@ impl<S: Scheme> Nodes<S> {
         self.has_faults = true;
         self.announced |= announced;
         self.failures += u64::from(announced);
+        self.losses += 1;
     }
 
     /// A node has failed, is replaced or has returned.
@@ -266,6 +270,11 @@ impl<S: Scheme> Nodes<S> {
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.failures
+    }
+
+    /// The same, with pages that reads have found unreadable.
+    pub(super) fn losses(&self) -> u64 {
+        self.losses
     }
 
     /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a

@@ -41,28 +41,39 @@ impl Default for ArrayController {
 /// A rebuild is given up when this many pages have been lost without any progress.
 const HOPELESS: u64 = 1_000;
 
-/// How far rebuilds have come after the host's last answer. Flash that loses pages again as fast as they are restored, in
-/// its garbage collection for instance, would keep them busy forever.
+/// How far the rebuilds in progress have come. Flash that loses pages again as fast as they are restored, in its garbage
+/// collection for instance, would keep them busy forever.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RebuildProgress {
     /// The fewest missing pages ([`super::gaps::Gaps::level`]), and how many had been lost by then.
     least: Option<(i64, u64)>,
+    is_hopeless: bool,
     gave_up: bool,
 }
 
 impl RebuildProgress {
+    /// Whether rebuilds are hopeless, as far as is known.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.is_hopeless
+    }
+
     /// Whether rebuilds have been given up.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// `missing` pages are missing, and `lost` have been lost so far: whether rebuilds are given up now.
-    pub(super) fn gives_up(&mut self, missing: i64, lost: u64) -> bool {
+    /// A first rebuild begins, or a part has failed, been replaced or returned: what has been seen says nothing any more.
+    pub(super) fn begin(&mut self) {
+        *self = RebuildProgress { gave_up: self.gave_up, ..RebuildProgress::default() };
+    }
+
+    /// `missing` pages are missing, and `lost` have been lost so far.
+    pub(super) fn note(&mut self, missing: i64, lost: u64) {
         match self.least {
-            Some((least, before)) if missing >= least => self.gave_up = lost - before > HOPELESS,
+            Some((least, before)) if missing >= least => self.is_hopeless = lost - before > HOPELESS,
             _ => self.least = Some((missing, lost)),
         }
-        self.gave_up
+        self.gave_up |= self.is_hopeless;
     }
 }
 
@@ -80,15 +91,19 @@ impl<S: Scheme> Nodes<S> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The host has its last answer: rebuilds end with it if members lose pages as fast as they are restored.
+    /// The host asks for nothing until the rebuilds in progress have ended: they are given up if members lose pages as fast
+    /// as they are restored.
     pub fn give_up_hopeless_rebuilds(&mut self) {
         if self.schedule.is_rebuilding() && !self.schedule.has_stopped_rebuilds() {
-            self.schedule.watch_rebuilds(self.nodes.gaps.level(), self.nodes.failures());
+            self.schedule.note_progress(self.nodes.gaps.level(), self.nodes.losses());
         }
     }
 
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
+        if self.schedule.untimed {
+            self.give_up_hopeless_rebuilds();
+        }
         let stopped = self.schedule.has_stopped_rebuilds() && !self.nodes.is_recovering();
         if !stopped && self.ask(backends, now, node, Why::Rebuild) {
             return;

@@ -42,7 +42,6 @@ pub struct Schedule {
     idlers: Vec<NodeId>,
     /// No more pieces of a rebuild begin.
     rebuilds_stopped: bool,
-    /// How far rebuilds have come after the host's last answer.
     progress: RebuildProgress,
     /// Pieces of rebuilds that have ended, those of a recovery left out.
     pieces: u64,
@@ -201,9 +200,12 @@ impl Schedule {
     pub(super) fn begin_rebuild<S: Scheme>(&mut self, now: SimTime, node: NodeId, nodes: &Nodes<S>) {
         let ArrayController { rebuild_permille, rebuild_depth, .. } = nodes.controller_of(node);
         let busy = rebuild_permille == 0 || self.alarm(node).rebuilders > 0;
-        let stopped = self.rebuilds_stopped && !nodes.is_recovering();
+        let stopped = self.has_stopped_rebuilds() && !nodes.is_recovering();
         if busy || stopped || !nodes.has_pieces(node) {
             return;
+        }
+        if !self.is_rebuilding() {
+            self.progress.begin();
         }
         self.alarm(node).rebuilders = rebuild_depth;
         (0..rebuild_depth).for_each(|_| self.due.push(now, Due::Rebuild(node)));
@@ -239,13 +241,18 @@ impl Schedule {
     /// Whether rebuilds have been stopped.
     #[must_use]
     pub fn has_stopped_rebuilds(&self) -> bool {
-        self.rebuilds_stopped
+        self.rebuilds_stopped || self.progress.is_hopeless()
     }
 
-    /// After the host's last answer, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
+    /// Nothing but rebuilds goes on, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
     /// that is hopeless.
-    pub(super) fn watch_rebuilds(&mut self, missing: i64, lost: u64) {
-        self.rebuilds_stopped |= self.progress.gives_up(missing, lost);
+    pub(super) fn note_progress(&mut self, missing: i64, lost: u64) {
+        self.progress.note(missing, lost);
+    }
+
+    /// A part has failed, been replaced or returned: rebuilds that were given up may succeed now.
+    pub(super) fn forget_progress(&mut self) {
+        self.progress.begin();
     }
 
     /// Whether rebuilds have ended because they were hopeless.

@@ -748,7 +748,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.device.engine.schedule().gave_up_rebuilds() {
             let pages = self.device.engine.tree().exposure().pages();
             warnings.push(format!(
-                "the rebuild was given up after the last request: members lose pages as fast as it restores them; {pages} \
+                "a rebuild was given up: members lose pages as fast as it restores them; {pages} \
                  pages are exposed"
             ));
         }
