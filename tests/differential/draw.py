@@ -646,9 +646,9 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
             case.options["verify"] = True
             case.options.pop("untimed", None)
             case.tags = (case.tags | {"verify"}) - {"untimed"}
-    interrupted = case.relation == "table" and "power" in case.tags  # what a power loss interrupts is not in it
-    if interrupted or (case.relation == "halves" and "fail" in case.options):
+    if not holds(case):
         case.relation = ""
+    case.tags |= {f"relation={case.relation}"} if case.relation else set()
     return case
 
 
@@ -775,7 +775,6 @@ def options(source: Source, case: Case, kind: str) -> None:
             job.pop(name, None)
     if not holds(case):
         case.relation = ""
-    case.tags |= {f"relation={case.relation}"} if case.relation else set()
     case.tags |= tags_of_options(job) | ({"aged"} if case.aged else set())
     flows(source, case)
 
@@ -792,12 +791,13 @@ def holds(case: Case) -> bool:
             return case.requests is not None and "faults" not in case.tags and not any(key in drives for key in IDLE)
         case "table":
             # It does not name handles; it has fewer requests than the shares of failures are of, if the drive ends
-            # before them; and caches of maps begin with the entries that a synthetic workload may use.
-            whole = case.handles == 1 and "erase_budget" not in drives and "dftl" not in drives
-            return whole and "untimed" not in job and "rate=" in str(job.get("traces"))
+            # before them; caches of maps begin with the entries that a synthetic workload may use; and what a power loss
+            # interrupts is not in it.
+            whole = case.handles == 1 and not any(key in drives for key in ("erase_budget", "dftl"))
+            return whole and not {"untimed", "power"} & {*job, *case.tags} and "rate=" in str(job.get("traces"))
         case "halves":
             at_rest = not any(key in drives for key in HELD) and "flash" in case.tags
-            return at_rest and case.requests is not None and len(case.requests) > 1
+            return at_rest and case.requests is not None and len(case.requests) > 1 and "fail" not in job
     return True
 
 

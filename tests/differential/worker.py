@@ -65,7 +65,7 @@ def main() -> None:
         if asked == "schema":
             answer = json.loads(_flashkeep.schema())
         else:
-            before = []
+            before: list[dict[str, Any]] = []
             for job in asked:
                 answer = run(job)
                 if "error" in answer:
