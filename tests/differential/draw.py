@@ -646,8 +646,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
             case.options["verify"] = True
             case.options.pop("untimed", None)
             case.tags = (case.tags | {"verify"}) - {"untimed"}
-    if not holds(case):
-        case.relation = ""
+    case.relation = case.relation if holds(case) else ""
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
     return case
 
@@ -791,7 +790,7 @@ def holds(case: Case) -> bool:
             return case.requests is not None and "faults" not in case.tags and not any(key in drives for key in IDLE)
         case "table":
             # It does not name handles; it has fewer requests than the shares of failures are of, if the drive ends
-            # before them; caches of maps begin with the entries that a synthetic workload may use; and what a power loss
+            # before them; caches of maps begin with the entries that a synthetic workload may use; what a power loss
             # interrupts is not in it.
             whole = case.handles == 1 and not any(key in drives for key in ("erase_budget", "dftl"))
             return whole and not {"untimed", "power"} & {*job, *case.tags} and "rate=" in str(job.get("traces"))
