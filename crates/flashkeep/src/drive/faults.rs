@@ -147,7 +147,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
         self.controller.now = now;
         self.backends.health.set_damaged(&mut self.controller);
         match what {
-            Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
+            Fault::Nvram(backend) => self.backends.nvrams.of_mut(backend).fail(lasting),
             _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
             Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
                 self.backends.inject(
@@ -161,13 +161,13 @@ impl<C: Contents> InjectFaults for Drive<C> {
             }
             _ => self.backends.inject(now, what, &mut self.controller),
         }
-        self.backends.look_again(now, &mut self.controller);
+        self.controller.look_again(now, &mut self.backends);
     }
 
     fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
         self.controller.now = now;
         match what {
-            Fault::Nvram(backend) => self.backends.nvram_mut(backend).renew(),
+            Fault::Nvram(backend) => self.backends.nvrams.of_mut(backend).renew(),
             Fault::Planes { .. } => self.backends.renew_planes(now, what, &mut self.controller),
             Fault::PoolPart { .. } => self.backends.renew_parts(now, what, &mut self.controller),
             Fault::Block(plane, block) => {
@@ -176,7 +176,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
             Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
             Fault::DiskPage(_) => {}
         }
-        self.backends.look_again(now, &mut self.controller);
+        self.controller.look_again(now, &mut self.backends);
     }
 
     fn expect_slow_parts(&mut self) {

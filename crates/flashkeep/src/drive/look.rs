@@ -75,14 +75,14 @@ impl<C: Contents> BackendView for Drive<C> {
                 self.backends.health.checks_pages() && self.backends.ftl.blocks().is_unreadable(ppn)
             }
             Some(_) => false,
-            None => self.backends.nvram(backend).is_unreadable(page.low()),
+            None => self.backends.nvrams.of(backend).is_unreadable(page.low()),
         }
     }
 
     fn holds(&self, backend: BackendId, page: Page) -> bool {
         match self.backends.ftl.entry(usize::from(backend.0), page.low()) {
             Some(entry) => entry != MapEntry::Unmapped,
-            None => self.backends.nvram(backend).holds(page.low()),
+            None => self.backends.nvrams.of(backend).holds(page.low()),
         }
     }
 }

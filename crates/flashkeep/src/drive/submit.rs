@@ -44,19 +44,17 @@ impl<C: Contents> Backends<C> for Drive<C> {
     }
 
     fn invalidate(&mut self, backend: BackendId, page: Page) {
-        let backend = usize::from(backend.0);
-        match backend.checked_sub(self.backends.ftl.count()) {
-            Some(memory) => self.backends.nvrams[memory].poison(page.low()),
-            // A physical-page backend's pages are the scheme's own.
-            None if self.backends.ftl.is_physical() => {}
-            None => {
-                let was_mapped = self.backends.ftl.is_mapped(backend, page);
-                self.backends.forget(backend, page.low(), &mut self.controller);
-                if was_mapped {
-                    self.backends.count_unmapped(backend, &mut self.controller);
-                }
-                self.backends.power.note_trim(backend, page.low(), self.controller.queues.last_number());
+        let at = usize::from(backend.0);
+        if self.backends.nvrams.has(backend) {
+            self.backends.nvrams.of_mut(backend).poison(page.low());
+        } else if !self.backends.ftl.is_physical() {
+            // Pages of a physical backend are the scheme's own.
+            let was_mapped = self.backends.ftl.is_mapped(at, page);
+            self.backends.forget(at, page.low(), &mut self.controller);
+            if was_mapped {
+                self.backends.count_unmapped(at, &mut self.controller);
             }
+            self.backends.power.note_trim(at, page.low(), self.controller.queues.last_number());
         }
     }
 
@@ -65,9 +63,9 @@ impl<C: Contents> Backends<C> for Drive<C> {
             return;
         }
         let last = self.controller.queues.last_number();
-        match usize::from(backend.0).checked_sub(self.backends.ftl.count()) {
-            Some(memory) => self.backends.nvrams[memory].poison(page.low()),
-            None => self.backends.power.note_trim(usize::from(backend.0), page.low(), last),
+        match self.backends.nvrams.has(backend) {
+            true => self.backends.nvrams.of_mut(backend).poison(page.low()),
+            false => self.backends.power.note_trim(usize::from(backend.0), page.low(), last),
         }
     }
 
@@ -106,7 +104,7 @@ impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
         self.controller.paths.check_commands(true);
-        self.backends.nvrams.push(Nvram::new(pages, latency));
-        BackendId((self.backends.ftl.count() + self.backends.nvrams.len() - 1) as u16)
+        let flash = self.backends.ftl.count();
+        self.backends.nvrams.add(Nvram::new(pages, latency), flash)
     }
 }

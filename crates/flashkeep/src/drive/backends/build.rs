@@ -1,6 +1,7 @@
 //! Builds the backends, die queues and write queues of a resolved drive.
 
 use super::backend::{DieQueue, FlashBackendKind, Ftl};
+use super::nvram::Nvrams;
 use super::parts::Parts;
 use super::{DriveBackends, DriveHealth, Gc, Immediate, Maintenance, Packing, Power, SlcPolicy, Translation};
 use crate::drive::controller::{Controller, Programs};
@@ -135,7 +136,7 @@ impl<C: Contents> DriveBackends<C> {
                 erases_before: BlockErases::none(flash.geometry.block_count()),
             },
             power: Power::default(),
-            nvrams: Vec::new(),
+            nvrams: Nvrams::default(),
             maintenance: Maintenance::of(geometry),
             flash,
         }

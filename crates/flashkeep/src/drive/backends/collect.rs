@@ -215,20 +215,6 @@ impl<C: Contents> DriveBackends<C> {
         to
     }
 
-    /// Whether a victim whose pages have moved must not be erased yet: a read waits for it, or a program that supersedes
-    /// one of its pages is not over.
-    pub(in crate::drive) fn must_stay(
-        &self,
-        now: SimTime,
-        unit: UnitId,
-        plane: PlaneId,
-        victim: u32,
-        controller: &mut Controller<C>,
-    ) -> bool {
-        self.ftl.is_owed(unit, plane, victim, controller)
-            || self.power.is_guarded(now, unit, plane, victim, controller)
-    }
-
     pub(super) fn erase_victim(
         &mut self,
         now: SimTime,
@@ -238,7 +224,7 @@ impl<C: Contents> DriveBackends<C> {
         victim: u32,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        if self.must_stay(now, unit, plane, victim, controller) {
+        if self.power.must_stay(now, unit, (plane, victim), &self.ftl, controller) {
             return None;
         }
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;

@@ -11,13 +11,12 @@
 
 use super::{DriveBackends, DriveHealth, Translation};
 use crate::blocks::Levelled;
-use crate::drive::controller::{BusyUnitState, Controller, DriveOp, UnitPhase};
-use crate::drive::{BlockErases, DriveLife, Fault, Resource};
+use crate::drive::controller::{BusyUnitState, Controller, DriveOp};
+use crate::drive::{BlockErases, DriveLife, Fault};
 use crate::engine::{BackendId, Command, Contents, Done, Page, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
-use std::collections::VecDeque;
 
 impl DriveHealth {
     /// A page cannot be read.
@@ -172,19 +171,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn is_dead(&self, backend: BackendId) -> bool {
         match self.ftl.backends.get(usize::from(backend.0)) {
             Some(ftl) => ftl.dead,
-            None => self.nvram(backend).dead,
-        }
-    }
-
-    /// Freed resources serve waiting operations.
-    pub(in crate::drive) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
-        for channel in 0..controller.dies.channel_count() {
-            controller.visit(now, channel, self);
-        }
-        for ftl in 0..self.ftl.backends.len() {
-            if self.ftl.backends[ftl].rows.is_none() {
-                self.ftl.wake_all(now, ftl, controller);
-            }
+            None => self.nvrams.of(backend).dead,
         }
     }
 
@@ -267,7 +254,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.fail_waiting_reads(now, plane, what, self);
         for unit in controller.dies.units_of(plane) {
             match what {
-                Fault::Planes { .. } => self.stop_reading(now, unit, plane, controller),
+                Fault::Planes { .. } => controller.stop_reading(now, unit, plane, self),
                 _ => self.ftl.poison_reading(unit, what, controller),
             }
         }
@@ -279,48 +266,6 @@ impl<C: Contents> DriveBackends<C> {
             && what.takes_block(&self.flash.geometry, victim)
         {
             self.gc.start_anew(plane);
-        }
-    }
-
-    /// A unit that reads a page of a plane that has failed is free: it may have other planes.
-    fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, controller: &mut Controller<C>) {
-        let state = &mut controller.dies[unit];
-        if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
-            state.programs = None;
-        }
-        let collects = !state.current.is_some() && state.collects == Some(plane);
-        if state.phase == UnitPhase::Free {
-            return;
-        }
-        if collects {
-            controller.log_interrupted_collection(now, unit, self);
-            self.gc.reads.get_mut(unit.0 as usize).into_iter().for_each(VecDeque::clear);
-        }
-        let gone = controller.dies.empty_registers(unit, plane, &self.flash.geometry, &mut controller.queues);
-        let state = &mut controller.dies[unit];
-        let untouched = gone.is_empty() && !collects;
-        if untouched || state.current.is_some() {
-            // Nothing of it was read, or other planes' pages still are.
-        } else if state.cached.is_some() {
-            state.current = std::mem::replace(&mut state.cached, Id::NONE);
-            state.phase = UnitPhase::Ready;
-            controller.dies.wake_unit_at(unit, SimTime::NEVER);
-        } else {
-            controller.dies.cut_off_unit(now, unit.0 as usize, false);
-            let (channel, bit) = (controller.dies[unit].channel as usize, controller.dies[unit].bit);
-            controller.dies.channel_mut(channel).ready &= !bit;
-            if controller.open.end_read(unit, now) {
-                controller.dies[unit].phase = UnitPhase::Suspended;
-            } else {
-                controller.dies[unit].phase = UnitPhase::Free;
-                controller.dies.set_free(now, unit);
-            }
-            controller.accounts.tell_cut_off(now, Resource::Unit(unit));
-            controller.dies.wake_unit_at(unit, SimTime::NEVER);
-        }
-        for op in gone {
-            controller.log_interrupted_read(now, op, self);
-            controller.fail_read(now, op, self);
         }
     }
 

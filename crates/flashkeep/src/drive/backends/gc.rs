@@ -11,7 +11,7 @@ use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
+use crate::drive::controller::{Controller, Full, Manner, PageWrite};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{BackendId, Cause, Contents, Done, Page};
 use crate::flash::{BusUse, FlashArray, OpKind, PlaneId, Pools, Ppn, Target, UnitId};
@@ -41,6 +41,21 @@ impl GcRead {
     /// The flash page.
     pub(in crate::drive) fn first(&self) -> Ppn {
         self.ppns[0]
+    }
+
+    /// Reports it; its data have left the die at `end`.
+    pub(in crate::drive) fn tell<C: Contents>(
+        self,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+        controller: &mut Controller<C>,
+    ) {
+        let GcRead { start, cause, ppns } = self;
+        let sectors = ppns.len() as u16 * backends.packing.page;
+        controller.tell(start, end, ppns[0], OpKind::Read, cause, sectors, None, backends);
+        for &ppn in &ppns[1..] {
+            controller.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO, None, backends);
+        }
     }
 
     /// The read as logs show it that is interrupted at `now`: an operation for each page.
@@ -74,6 +89,25 @@ impl Gc {
     /// The read of a unit that is over.
     pub(in crate::drive) fn end_read(&mut self, unit: UnitId) -> Option<GcRead> {
         self.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front)
+    }
+
+    /// The data of a unit's read could not be corrected: it is repeated from `begins` on. The read that has failed.
+    pub(in crate::drive) fn repeat_read(&mut self, unit: UnitId, begins: SimTime) -> Option<GcRead> {
+        let read = self.reads.get_mut(unit.0 as usize)?.front_mut()?;
+        let retry = GcRead { start: begins, cause: Cause::Retry, ppns: vec![read.first()] };
+        Some(std::mem::replace(read, retry))
+    }
+
+    /// The pages of the flash page whose first one is this and of which GC reads this many: they came into hand last.
+    pub(in crate::drive) fn pages_read(&self, plane: PlaneId, first: Ppn, pages: u16) -> Vec<Ppn> {
+        let hand = &self.hands[plane.0 as usize];
+        let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
+        std::iter::once(first).chain(along).collect()
+    }
+
+    /// The reads of a unit for a collection are cut off.
+    pub(in crate::drive) fn forget_reads(&mut self, unit: UnitId) {
+        self.reads.get_mut(unit.0 as usize).into_iter().for_each(VecDeque::clear);
     }
 
     /// The reads of a unit for a collection.
@@ -605,10 +639,10 @@ impl<C: Contents> DriveBackends<C> {
                     let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
                     // Further attempts, which the time of errors includes, are reported by themselves.
                     let end = if longer == Span::ZERO { end } else { since };
-                    self.tell_read(read, end, controller);
+                    read.into_iter().for_each(|read| read.tell(end, self, controller));
                 }
                 GcStep::Read(first, pages) => {
-                    let course = self.draw_for_hand(now, plane, first, pages, controller);
+                    let course = controller.draw_for_gc(now, plane, first, pages, self);
                     let state = &mut controller.dies[unit];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
                     (state.gc_page, state.gc_course) = (first, course);
@@ -639,24 +673,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
-    fn draw_for_hand(
-        &mut self,
-        now: SimTime,
-        plane: PlaneId,
-        first: Ppn,
-        pages: u16,
-        controller: &mut Controller<C>,
-    ) -> ReadAttempts {
-        if !controller.errors.may_occur() {
-            return ReadAttempts::default();
-        }
-        let hand = &self.gc.hands[plane.0 as usize];
-        let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
-        let ppns: Vec<Ppn> = std::iter::once(first).chain(along).collect();
-        controller.draw_for_gc(now, &ppns, self)
-    }
-
     /// How much longer such a read takes because of errors, if it holds its channel, until `since` without them.
     fn time_of_errors(
         &mut self,
@@ -670,47 +686,9 @@ impl<C: Contents> DriveBackends<C> {
         if !controller.errors.may_occur() {
             return Span::ZERO;
         }
-        let course = self.draw_for_hand(now, plane, first, pages, controller);
+        let course = controller.draw_for_gc(now, plane, first, pages, self);
         let whole = self.packing.time_of_reads(first, pages, &self.flash);
         controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
-    }
-
-    /// The data of a unit's read of GC have left the die at `end` and could not be corrected: reports it, and that it is
-    /// repeated from `begins` on.
-    pub(in crate::drive) fn tell_retry_of_gc(
-        &mut self,
-        unit: usize,
-        end: SimTime,
-        begins: SimTime,
-        controller: &mut Controller<C>,
-    ) {
-        let Some(read) = self.gc.reads.get_mut(unit).and_then(VecDeque::front_mut) else { return };
-        let retry = GcRead { start: begins, cause: Cause::Retry, ppns: vec![read.first()] };
-        let failed = std::mem::replace(read, retry);
-        self.tell_read(Some(failed), end, controller);
-    }
-
-    /// Reports a read of GC, whose data have left the die at `end`.
-    pub(in crate::drive) fn tell_read(
-        &mut self,
-        read: Option<GcRead>,
-        end: SimTime,
-        controller: &mut Controller<C>,
-    ) {
-        let Some(GcRead { start, cause, ppns }) = read else { return };
-        controller.tell(
-            start,
-            end,
-            ppns[0],
-            OpKind::Read,
-            cause,
-            ppns.len() as u16 * self.packing.page,
-            None,
-            self,
-        );
-        for &ppn in &ppns[1..] {
-            controller.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO, None, self);
-        }
     }
 
     // ---------------------------------------------------------------- a whole block
@@ -734,7 +712,7 @@ impl<C: Contents> DriveBackends<C> {
             && controller
                 .dies
                 .is_any_read(unit, &controller.queues, |op| geometry.block_index_of(op.ppn) == block);
-        if waits || self.must_stay(now, unit, plane, victim, controller) {
+        if waits || self.power.must_stay(now, unit, (plane, victim), &self.ftl, controller) {
             return None;
         }
         let cause = self.gc.moves_because(plane, &self.ftl);
@@ -749,7 +727,7 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Read(first, pages) => {
                     held += self.packing.time_of_reads(first, pages, &self.flash);
                     let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
-                    self.tell_read(read, now + held, controller);
+                    read.into_iter().for_each(|read| read.tell(now + held, self, controller));
                     held += self.time_of_errors(now, now + held, plane, first, pages, controller);
                     OpKind::Read
                 }
@@ -809,9 +787,9 @@ impl<C: Contents> DriveBackends<C> {
         loop {
             match self.gc_step(controller.now, plane, victim, Pace::Immediate, controller) {
                 GcStep::Read(from, pages) => {
-                    self.count_untimed(ftl, OpKind::Read, cause, from, controller);
+                    controller.count_untimed(ftl, OpKind::Read, cause, from, self);
                     if self.immediate.counting {
-                        let course = self.draw_for_hand(controller.now, plane, from, pages, controller);
+                        let course = controller.draw_for_gc(controller.now, plane, from, pages, self);
                         controller.accounts.count_attempts(ftl, course);
                     }
                     if self.health.checks_pages() && self.ftl.blocks.is_unreadable(from) {
@@ -828,7 +806,7 @@ impl<C: Contents> DriveBackends<C> {
                         );
                     }
                     pages.iter().for_each(|page| {
-                        self.count_untimed(ftl, OpKind::Program, cause, page.target.to, controller)
+                        controller.count_untimed(ftl, OpKind::Program, cause, page.target.to, self)
                     });
                     controller.scratch.put_back(pages);
                 }
@@ -850,21 +828,4 @@ enum NextMove {
     Read,
     /// No pages are in hand, and none are left to read.
     Erase,
-}
-
-impl<C: Contents> DriveBackends<C> {
-    /// Whether a read ends in an error.
-    #[inline]
-    pub(in crate::drive) fn fails(
-        &mut self,
-        course: ReadAttempts,
-        ppn: Ppn,
-        controller: &mut Controller<C>,
-    ) -> bool {
-        if course.verdict == Verdict::Unreadable {
-            self.note_uncorrectable(ppn, controller);
-            return true;
-        }
-        self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
-    }
 }

@@ -75,7 +75,7 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl
             .backends
             .get(usize::from(backend.0))
-            .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
+            .map_or_else(|| self.nvrams.of(backend).len(), |ftl| ftl.pages)
     }
 
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
@@ -84,28 +84,6 @@ impl<C: Contents> DriveBackends<C> {
         let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
         let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
         self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
-    }
-
-    /// Tells the observers of a part of an operation that begins at `begun`.
-    #[inline(never)]
-    pub(in crate::drive) fn tell_watch(
-        &mut self,
-        begun: SimTime,
-        operation: &LoggedOperation,
-        controller: &mut Controller<C>,
-    ) {
-        let LoggedOperation { ppn, kind, cause, .. } = *operation;
-        controller.accounts.log_operation(operation, &self.ftl);
-        self.power.note_flight(controller.now, begun, operation);
-        // Reads hold their unit and their channel at other times.
-        if kind != OpKind::Read {
-            controller.tell_granted(
-                operation.start,
-                controller.dies.unit_of_page(&controller.flash.geometry, ppn),
-                kind,
-                cause,
-            );
-        }
     }
 
     pub(super) fn read(
@@ -134,7 +112,7 @@ impl<C: Contents> DriveBackends<C> {
     ) -> Option<C> {
         let at = usize::from(backend.0);
         let Some(entry) = self.ftl.entry(at, page.low()) else {
-            return self.nvram(backend).contents(page.low());
+            return self.nvrams.of(backend).contents(page.low());
         };
         match entry {
             MapEntry::Unmapped => None,

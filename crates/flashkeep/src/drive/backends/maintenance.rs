@@ -179,7 +179,7 @@ impl<C: Contents> DriveBackends<C> {
         let DriveOp { ppn, ftl, command, course, .. } = controller.queues[op];
         let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
         self.maintenance.scrub_on(end, controller);
-        let failed = self.fails(course, ppn, controller);
+        let failed = controller.fails(course, ppn, self);
         if C::KEEP {
             controller.queues.take_carried(op);
         }

@@ -61,6 +61,7 @@ use by_address::WordLines;
 use collection::PlaneCollection;
 use created::Created;
 use gc::{GcRead, Notices};
+use nvram::Nvrams;
 use std::collections::VecDeque;
 use streams::PageStreams;
 
@@ -83,8 +84,8 @@ pub(super) struct DriveBackends<C> {
     pub(super) health: DriveHealth,
     /// Recovery data, kept in a drive that will lose its power.
     pub(super) power: Power,
-    /// Non-volatile memories beside the flash, whose numbers as backends follow those of the flash.
-    pub(super) nvrams: Vec<Nvram<C>>,
+    /// Non-volatile memories beside the flash.
+    pub(super) nvrams: Nvrams<C>,
     /// What keeps data readable.
     pub(super) maintenance: Maintenance,
 }

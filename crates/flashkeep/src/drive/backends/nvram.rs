@@ -4,8 +4,6 @@
 //! A command takes the latency for each of its pages, one page after the other; commands do not wait for each
 //! other. Accesses do not count as flash operations.
 
-use super::DriveBackends;
-use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Flags, OobData, Verb};
 use crate::kernel::{SimTime, Span};
 
@@ -159,25 +157,50 @@ impl<C: Contents> Nvram<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
-    pub(in crate::drive) fn nvram(&self, backend: BackendId) -> &Nvram<C> {
-        &self.nvrams[usize::from(backend.0) - self.ftl.backends.len()]
+/// The NVRAMs of a drive, whose numbers as backends follow those of the flash.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Nvrams<C> {
+    /// The number of the first one.
+    first: usize,
+    all: Vec<Nvram<C>>,
+}
+
+impl<C> Default for Nvrams<C> {
+    fn default() -> Self {
+        Nvrams { first: usize::MAX, all: Vec::new() }
+    }
+}
+
+impl<C> Nvrams<C> {
+    /// Adds one to a drive with this many backends of flash; its number as a backend.
+    pub(in crate::drive) fn add(&mut self, nvram: Nvram<C>, flash: usize) -> BackendId {
+        self.first = flash;
+        self.all.push(nvram);
+        BackendId((flash + self.all.len() - 1) as u16)
     }
 
-    pub(in crate::drive) fn nvram_mut(&mut self, backend: BackendId) -> &mut Nvram<C> {
-        &mut self.nvrams[usize::from(backend.0) - self.ftl.backends.len()]
+    /// Whether a backend is one of them.
+    pub(in crate::drive) fn has(&self, backend: BackendId) -> bool {
+        usize::from(backend.0) >= self.first
     }
 
-    pub(super) fn ask_nvram(
-        &mut self,
-        now: SimTime,
-        backend: BackendId,
-        command: &Command,
-        token: CompletionToken,
-        contents: &[C],
-        controller: &mut Controller<C>,
-    ) {
-        let this = &mut self.nvrams[usize::from(backend.0) - self.ftl.backends.len()];
-        this.ask(now, backend, command, token, contents, &mut controller.done);
+    pub(in crate::drive) fn of(&self, backend: BackendId) -> &Nvram<C> {
+        &self.all[usize::from(backend.0) - self.first]
+    }
+
+    pub(in crate::drive) fn of_mut(&mut self, backend: BackendId) -> &mut Nvram<C> {
+        &mut self.all[usize::from(backend.0) - self.first]
+    }
+
+    pub(in crate::drive) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Nvram<C>> {
+        self.all.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Nvram<C>> {
+        self.all.iter_mut()
     }
 }

@@ -181,7 +181,7 @@ impl Packing {
 
     /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
     /// the same page of the flash.
-    pub(super) fn gather_physical<C: Contents>(
+    pub(in crate::drive) fn gather_physical<C: Contents>(
         &self,
         write_queue: u32,
         plane: PlaneId,

@@ -130,7 +130,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let page = command.start.low();
-        if C::KEEP && self.fills(backend, page, contents[0]) {
+        if C::KEEP && self.immediate.fills && self.ftl.fill(backend, page, contents[0]) {
             return controller.answer(token, 1, now, Span::ZERO, C::default());
         }
         let ppn = self.ftl.physical_ppn(backend, page);
@@ -156,7 +156,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.put_physical(ppn, command, contents, number, &mut self.power);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
-            self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
+            controller.count_untimed(backend, OpKind::Program, command.cause, ppn, self);
             if self.immediate.counting && self.ftl.ends_block(backend, ppn, controller) {
                 controller.accounts.tell_summary(now, now, ppn);
             }

@@ -78,7 +78,12 @@ impl Power {
     }
 
     /// A part of an operation that begins at `begun` has been granted.
-    pub(super) fn note_flight(&mut self, now: SimTime, begun: SimTime, operation: &LoggedOperation) {
+    pub(in crate::drive) fn note_flight(
+        &mut self,
+        now: SimTime,
+        begun: SimTime,
+        operation: &LoggedOperation,
+    ) {
         let Some(data) = &mut self.data else { return };
         let LoggedOperation { end, ppn, kind, .. } = *operation;
         if kind == OpKind::Read {
@@ -207,8 +212,21 @@ impl Power {
         }
     }
 
+    /// Whether a victim whose pages have moved must not be erased yet: a read waits for it, or a program that supersedes
+    /// one of its pages is not over.
+    pub(in crate::drive) fn must_stay<C: Contents>(
+        &self,
+        now: SimTime,
+        unit: UnitId,
+        (plane, victim): (PlaneId, u32),
+        ftl: &Translation<C>,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        ftl.is_owed(unit, plane, victim, controller) || self.is_guarded(now, unit, plane, victim, controller)
+    }
+
     /// Whether a block must not be erased yet; the unit is woken when it may be.
-    pub(super) fn is_guarded<C: Contents>(
+    fn is_guarded<C: Contents>(
         &self,
         now: SimTime,
         unit: UnitId,
@@ -309,7 +327,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
         let data = self.power.data.as_ref()?;
         let Some(entry) = self.ftl.entry(backend, page) else {
-            return self.nvram(BackendId(backend as u16)).oob(page);
+            return self.nvrams.of(BackendId(backend as u16)).oob(page);
         };
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);

@@ -97,7 +97,7 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &mut Controller<C>,
     ) {
-        if self.fills(ftl, lpn, contents) {
+        if self.immediate.fills && self.ftl.fill(ftl, lpn, contents) {
             return;
         }
         // A parity page whose member has no slot left is placed as usual.
@@ -140,21 +140,11 @@ impl<C: Contents> DriveBackends<C> {
             controller.errors.note_old_data(ppn);
         }
         let stream = if cached { SLC_STREAM } else { stream };
-        self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);
+        controller.count_untimed(ftl, OpKind::Program, cause, ppn, self);
         if self.immediate.counting && self.ftl.closes(ftl, Some(stream), plane, controller) {
             controller.accounts.tell_summary(controller.now, controller.now, ppn);
         }
         self.has_placed_before(ftl, lpn, plane, ppn, controller);
-    }
-
-    /// Whether a page that is written has its place already, and now its contents.
-    pub(super) fn fills(&mut self, backend: usize, page: u32, contents: C) -> bool {
-        if !C::KEEP || !self.immediate.fills {
-            return false;
-        }
-        let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) else { return false };
-        self.ftl.blocks.set_contents(ppn, contents);
-        true
     }
 
     /// A page has been placed without time.

@@ -76,15 +76,15 @@ impl<C: Contents> DriveBackends<C> {
         let (mut erases, mut budgets, mut blocks) = (0, 0, 0);
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             for block in what.blocks(&self.flash.geometry) {
+                let is_cache = self.flash.geometry.is_slc_block(block);
                 // The cache of a plane wears by itself.
-                if self.flash.geometry.is_slc_block(block)
-                    && !matches!(what, Fault::Block(..) | Fault::Page(_))
-                {
+                if is_cache && !matches!(what, Fault::Block(..) | Fault::Page(_)) {
                     continue;
                 }
+                let budget = if is_cache { self.slc.budget } else { self.health.life.budget() };
                 blocks += 1;
                 erases += u64::from(self.ftl.blocks.erases_of(plane, block));
-                budgets += u64::from(self.budget_of(block));
+                budgets += u64::from(budget);
             }
         }
         blocks > 0 && erases >= budgets
@@ -116,7 +116,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &mut Controller<C>,
     ) {
-        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
+        controller.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), self);
         if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
             *self.health.erases_before_of(&self.flash.geometry, plane, block) += 1;
         }

@@ -144,7 +144,7 @@ impl<C: Contents> Translation<C> {
     }
 
     /// The stream of a page of a write, if it goes to a plane now.
-    pub(super) fn stream_into(
+    pub(in crate::drive) fn stream_into(
         &self,
         plane: PlaneId,
         ftl: usize,
@@ -334,11 +334,6 @@ impl<C: Contents> DriveBackends<C> {
             true => erases >= self.slc.budget,
             false => self.health.life.is_over(erases),
         }
-    }
-
-    /// Erases that a block has in all.
-    pub(super) fn budget_of(&self, block: u32) -> u32 {
-        if self.flash.geometry.is_slc_block(block) { self.slc.budget } else { self.health.life.budget() }
     }
 
     // ---------------------------------------------------------------- in idle time

@@ -21,7 +21,7 @@ impl<C: Contents> DriveBackends<C> {
         snapshot.put(&controller.dies.turns());
         snapshot.put(&self.ftl.next_pages);
         snapshot.put(&(self.ftl.streams.heat(), self.gc.chooser.turn()));
-        for nvram in &self.nvrams {
+        for nvram in self.nvrams.iter() {
             snapshot.put(&nvram.snapshot());
         }
         snapshot.put(&self.power.snapshot(controller.queues.last_number()));
@@ -55,7 +55,7 @@ impl<C: Contents> DriveBackends<C> {
         let (heat, turn): (Vec<Vec<u8>>, u64) = snapshot.take()?;
         self.ftl.streams.set_heat(heat);
         self.gc.chooser.set_turn(turn);
-        for nvram in &mut self.nvrams {
+        for nvram in self.nvrams.iter_mut() {
             nvram.restore(snapshot.take()?);
         }
         let oob: Option<Oob> = snapshot.take()?;

@@ -41,7 +41,14 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let ftl = usize::from(backend.0);
         let Some(this) = self.ftl.backends.get(ftl) else {
-            return self.ask_nvram(now, backend, command, token, contents, controller);
+            return self.nvrams.of_mut(backend).ask(
+                now,
+                backend,
+                command,
+                token,
+                contents,
+                &mut controller.done,
+            );
         };
         if this.dead {
             return controller.answer_for_dead(now, backend, command, token);

@@ -23,6 +23,11 @@ impl Immediate {
         !self.active || self.counting
     }
 
+    /// Whether the operations that it does itself count.
+    pub(in crate::drive) fn counts_its_own(&self) -> bool {
+        self.counting
+    }
+
     /// Whether pages that are written before time 0 only take contents.
     pub(in crate::drive) fn fill(&mut self, fills: bool) {
         self.fills = fills;
@@ -109,7 +114,7 @@ impl<C: Contents> DriveBackends<C> {
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
             MapEntry::At(ppn) => {
-                self.count_untimed(ftl, OpKind::Read, command.cause, ppn, controller);
+                controller.count_untimed(ftl, OpKind::Read, command.cause, ppn, self);
                 if self.ftl.blocks.is_unreadable(ppn) {
                     let failed = Some((BackendId(ftl as u16), command.start));
                     return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
@@ -122,7 +127,7 @@ impl<C: Contents> DriveBackends<C> {
                         Verdict::Right => {}
                         Verdict::Wrong => contents = contents.corrupted(),
                         Verdict::Unreadable => {
-                            self.note_uncorrectable(ppn, controller);
+                            controller.note_uncorrectable(ppn, self);
                             let failed = Some((BackendId(ftl as u16), command.start));
                             return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
                         }
@@ -130,24 +135,6 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
-        }
-    }
-
-    #[inline]
-    pub(super) fn count_untimed(
-        &mut self,
-        ftl: usize,
-        kind: OpKind,
-        cause: Cause,
-        ppn: Ppn,
-        controller: &mut Controller<C>,
-    ) {
-        if self.immediate.counting {
-            if kind == OpKind::Program {
-                controller.errors.note_data(controller.now, ppn);
-            }
-            controller.accounts.counters_mut().count(ftl as u16, kind, cause);
-            controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
         }
     }
 

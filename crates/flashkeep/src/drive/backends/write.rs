@@ -5,10 +5,10 @@ use super::{DriveBackends, Power, Translation};
 use crate::drive::controller::{
     Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Queues, Taker, UnitPhase,
 };
-use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
+use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
-use crate::kernel::{Id, SimTime};
+use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Translation<C> {
     pub(super) fn channel_of_write_queue(
@@ -64,6 +64,29 @@ impl<C: Contents> Translation<C> {
         for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
             controller.dies.wake_channel(now, channel as usize);
         }
+    }
+
+    /// Wakes the channels that may take writes of the FTLs that each have a single write queue.
+    pub(in crate::drive) fn wake_backends(&self, now: SimTime, controller: &mut Controller<C>) {
+        for ftl in (0..self.backends.len()).filter(|&ftl| self.backends[ftl].rows.is_none()) {
+            self.wake_all(now, ftl, controller);
+        }
+    }
+
+    /// How long the memory of the map takes to note a write.
+    #[inline]
+    pub(in crate::drive) fn time_to_note_write(&self) -> Span {
+        self.memory.write
+    }
+
+    /// Gives a page that has its place already its contents; false if it has none.
+    pub(super) fn fill(&mut self, backend: usize, page: u32, contents: C) -> bool {
+        if !C::KEEP {
+            return false;
+        }
+        let MapEntry::At(ppn) = self.maps.get(backend, page) else { return false };
+        self.blocks.set_contents(ppn, contents);
+        true
     }
 
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
@@ -403,7 +426,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
         let mut pages = controller.scratch.take();
-        let stream = self.gather(now, die_queue, plane, &mut pages, controller);
+        let stream = controller.gather(now, die_queue, plane, &mut pages, self);
         for page in &mut pages {
             self.place(page, stream, controller);
         }
@@ -437,28 +460,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         pages.clear();
         controller.scratch.put_back(pages);
-    }
-
-    /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
-    /// that go with it. The stream that they belong to.
-    fn gather(
-        &mut self,
-        now: SimTime,
-        die_queue: usize,
-        plane: PlaneId,
-        pages: &mut Vec<PageWrite>,
-        controller: &mut Controller<C>,
-    ) -> u8 {
-        let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
-        let head = controller.queues.first_write(write_queue);
-        if self.ftl.physical {
-            self.packing.gather_physical(write_queue, plane, pages, controller);
-            return 0;
-        }
-        let stream =
-            self.ftl.stream_into(plane, usize::from(ftl), head, controller.queues[head].placed, controller);
-        controller.share_out(now, die_queue, plane, stream, pages, self);
-        stream
     }
 
     /// [`DriveBackends::place`] in a plain drive; the next channel is offered the next write first.
@@ -550,33 +551,8 @@ impl<C: Contents> DriveBackends<C> {
         if controller.open.may_exist() && controller.is_still_programmed(op, self) {
             return controller.answer_behind(controller.now, op);
         }
-        self.answer_write(op, CompletionPart::Both, controller);
+        controller.answer_write(op, CompletionPart::Both, self);
         controller.answer_behind(controller.now, op);
         controller.queues.release(op);
-    }
-
-    /// A write is over; or it is acknowledged, or has become durable.
-    #[inline(always)]
-    pub(in crate::drive) fn answer_write(
-        &self,
-        op: Id<DriveOp>,
-        part: CompletionPart,
-        controller: &mut Controller<C>,
-    ) {
-        if self.health.damaged && controller.queues.is_unasked(op) {
-            return;
-        }
-        let noted = self.ftl.memory.write;
-        let spent = match part {
-            CompletionPart::Durable => {
-                let DriveOp { since, durable, .. } = controller.queues[op];
-                controller.probe.durable_write(op, durable.since(since) + noted)
-            }
-            _ => controller.breakdown_of_write(op, noted, self),
-        };
-        let DriveOp { token, command, acknowledged, durable, service, .. } = &controller.queues[op];
-        let done = Done::at(*token, u32::from(command.count), *durable + noted);
-        let (acknowledged, service) = (*acknowledged + noted, *service + noted);
-        controller.done.push(Done { part, acknowledged, service, spent, ..done });
     }
 }

@@ -1,11 +1,12 @@
 //! What failures of flash take from the operations that wait or are in progress.
 
 use super::Controller;
+use super::dies::UnitPhase;
 use super::queue::DriveOp;
-use crate::drive::Fault;
 use crate::drive::backends::{DriveBackends, UNASKED};
+use crate::drive::{Fault, Resource};
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Verb};
-use crate::flash::PlaneId;
+use crate::flash::{PlaneId, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
@@ -24,6 +25,62 @@ impl<C: Contents> Controller<C> {
             self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         }
         self.queues.release(op);
+    }
+
+    /// A unit that reads a page of a plane that has failed is free: it may have other planes.
+    pub(in crate::drive) fn stop_reading(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let state = &mut self.dies[unit];
+        if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
+            state.programs = None;
+        }
+        let collects = !state.current.is_some() && state.collects == Some(plane);
+        if state.phase == UnitPhase::Free {
+            return;
+        }
+        if collects {
+            self.log_interrupted_collection(now, unit, backends);
+            backends.gc.forget_reads(unit);
+        }
+        let gone = self.dies.empty_registers(unit, plane, &self.flash.geometry, &mut self.queues);
+        let state = &mut self.dies[unit];
+        let untouched = gone.is_empty() && !collects;
+        if untouched || state.current.is_some() {
+            // Nothing of it was read, or other planes' pages still are.
+        } else if state.cached.is_some() {
+            state.current = std::mem::replace(&mut state.cached, Id::NONE);
+            state.phase = UnitPhase::Ready;
+            self.dies.wake_unit_at(unit, SimTime::NEVER);
+        } else {
+            self.dies.cut_off_unit(now, unit.0 as usize, false);
+            let (channel, bit) = (self.dies[unit].channel as usize, self.dies[unit].bit);
+            self.dies.channel_mut(channel).ready &= !bit;
+            if self.open.end_read(unit, now) {
+                self.dies[unit].phase = UnitPhase::Suspended;
+            } else {
+                self.dies[unit].phase = UnitPhase::Free;
+                self.dies.set_free(now, unit);
+            }
+            self.accounts.tell_cut_off(now, Resource::Unit(unit));
+            self.dies.wake_unit_at(unit, SimTime::NEVER);
+        }
+        for op in gone {
+            self.log_interrupted_read(now, op, backends);
+            self.fail_read(now, op, backends);
+        }
+    }
+
+    /// Freed resources serve waiting operations.
+    pub(in crate::drive) fn look_again(&mut self, now: SimTime, backends: &mut DriveBackends<C>) {
+        for channel in 0..self.dies.channel_count() {
+            self.visit(now, channel, backends);
+        }
+        backends.ftl.wake_backends(now, self);
     }
 
     /// Answers commands for a failed backend.

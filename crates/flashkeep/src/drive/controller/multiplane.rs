@@ -24,6 +24,28 @@ impl<C: Contents> Controller<C> {
         command.count > 1 && self.flash.commands.multi_plane != MultiPlane::Off
     }
 
+    /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
+    /// that go with it. The stream that they belong to.
+    pub(in crate::drive) fn gather(
+        &mut self,
+        now: SimTime,
+        die_queue: usize,
+        plane: PlaneId,
+        pages: &mut Vec<PageWrite>,
+        backends: &mut DriveBackends<C>,
+    ) -> u8 {
+        let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
+        if backends.ftl.is_physical() {
+            backends.packing.gather_physical(write_queue, plane, pages, self);
+            return 0;
+        }
+        let head = self.queues.first_write(write_queue);
+        let page = self.queues[head].placed;
+        let stream = backends.ftl.stream_into(plane, usize::from(ftl), head, page, self);
+        self.share_out(now, die_queue, plane, stream, pages, backends);
+        stream
+    }
+
     /// Which waiting pages are programmed together: the first one in `plane`, the others in the same word line
     /// or in planes of the same die whose next page has, or can get, the same number. Those of a plane follow each
     /// other.
@@ -259,7 +281,7 @@ impl<C: Contents> Controller<C> {
                 && self.flash.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)
-                && !backends.must_stay(now, unit, plane, victim, self)
+                && !backends.power.must_stay(now, unit, (plane, victim), &backends.ftl, self)
             {
                 ready.push((plane, victim));
             }

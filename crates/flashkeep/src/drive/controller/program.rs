@@ -350,11 +350,8 @@ impl<C: Contents> Controller<C> {
         if self.accounts.watch.is_some() {
             let ppn = target.to;
             let age = self.queues.age_of_write(page.op);
-            backends.tell_watch(
-                granted,
-                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
-                self,
-            );
+            let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
+            self.tell_watch(granted, &operation, backends);
         }
     }
 

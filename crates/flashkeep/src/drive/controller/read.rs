@@ -278,8 +278,8 @@ impl<C: Contents> Controller<C> {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues[op].command.cause), backends);
         }
         if !op.is_some() {
-            let read = backends.gc.end_read(unit);
-            return backends.tell_read(read, end, self);
+            let Some(read) = backends.gc.end_read(unit) else { return };
+            return read.tell(end, backends, self);
         }
         let start = self.queues[op].acknowledged;
         let service = self.queues[op].service_of_read(&self.flash, end);
@@ -316,7 +316,7 @@ impl<C: Contents> Controller<C> {
         let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues[op];
         if token.slot == UNASKED {
             backends.end_scrub(op, end, self);
-        } else if backends.fails(course, ppn, self) {
+        } else if self.fails(course, ppn, backends) {
             let failed = Some((BackendId(ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {

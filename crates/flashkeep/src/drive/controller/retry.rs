@@ -12,7 +12,7 @@ use super::queue::DriveOp;
 use super::{Controller, Dies, Queues};
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, CompletionToken, Contents};
-use crate::flash::{OpKind, Ppn, UnitId};
+use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
@@ -131,15 +131,20 @@ impl<C: Contents> Controller<C> {
 
     // ---------------------------------------------------------------- GC
 
-    /// Draws what becomes of the pages that GC reads together: the course of the read.
+    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
     pub(in crate::drive) fn draw_for_gc(
         &mut self,
         now: SimTime,
-        ppns: &[Ppn],
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
         backends: &mut DriveBackends<C>,
     ) -> ReadAttempts {
         let mut all = ReadAttempts::default();
-        for &ppn in ppns {
+        if !self.errors.may_occur() {
+            return all;
+        }
+        for ppn in backends.gc.pages_read(plane, first, pages) {
             let course = self.draw_errors(now, ppn, 0, backends);
             all.retries = all.retries.max(course.retries);
             all.sensings = all.sensings.max(course.sensings);
@@ -147,7 +152,7 @@ impl<C: Contents> Controller<C> {
             match course.verdict {
                 Verdict::Right => {}
                 Verdict::Wrong => backends.ftl.blocks_mut().corrupt(ppn),
-                Verdict::Unreadable => backends.note_uncorrectable(ppn, self),
+                Verdict::Unreadable => self.note_uncorrectable(ppn, backends),
             }
         }
         all
@@ -168,7 +173,9 @@ impl<C: Contents> Controller<C> {
             let ftl = backends.ftl.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
-        backends.tell_retry_of_gc(unit.0 as usize, end, begins, self);
+        if let Some(failed) = backends.gc.repeat_read(unit, begins) {
+            failed.tell(end, backends, self);
+        }
         let state = &mut self.dies[unit];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;

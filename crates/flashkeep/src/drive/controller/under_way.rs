@@ -11,7 +11,7 @@ use super::queue::DriveOp;
 use super::{Controller, Dies, OpenOperations};
 use crate::drive::backends::{DriveBackends, Flight};
 use crate::drive::{LoggedOperation, Resource};
-use crate::engine::{Breakdown, Cause, CompletionPart, Contents};
+use crate::engine::{Breakdown, Cause, CompletionPart, Contents, Done};
 use crate::flash::{Acknowledge, OpKind, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
@@ -92,7 +92,7 @@ impl<C: Contents> Controller<C> {
             return false;
         }
         if self.flash.acknowledge != Acknowledge::Program {
-            backends.answer_write(op, CompletionPart::Acknowledged, self);
+            self.answer_write(op, CompletionPart::Acknowledged, backends);
             self.probe.keep_acknowledged(op, self.done.last().map(|done| done.spent));
         }
         true
@@ -212,13 +212,38 @@ impl<C: Contents> Controller<C> {
         self.open.end_program(op, placed == command.count);
     }
 
+    /// A write is over; or it is acknowledged, or has become durable.
+    #[inline(always)]
+    pub(in crate::drive) fn answer_write(
+        &mut self,
+        op: Id<DriveOp>,
+        part: CompletionPart,
+        backends: &DriveBackends<C>,
+    ) {
+        if backends.health.is_damaged() && self.queues.is_unasked(op) {
+            return;
+        }
+        let noted = backends.ftl.time_to_note_write();
+        let spent = match part {
+            CompletionPart::Durable => {
+                let DriveOp { since, durable, .. } = self.queues[op];
+                self.probe.durable_write(op, durable.since(since) + noted)
+            }
+            _ => self.breakdown_of_write(op, noted, backends),
+        };
+        let DriveOp { token, command, acknowledged, durable, service, .. } = &self.queues[op];
+        let done = Done::at(*token, u32::from(command.count), *durable + noted);
+        let (acknowledged, service) = (*acknowledged + noted, *service + noted);
+        self.done.push(Done { part, acknowledged, service, spent, ..done });
+    }
+
     /// The last program of a write is over.
     fn end_write(&mut self, op: Id<DriveOp>, backends: &DriveBackends<C>) {
         let part = match self.flash.acknowledge {
             Acknowledge::Program => CompletionPart::Both,
             Acknowledge::Transfer => CompletionPart::Durable,
         };
-        backends.answer_write(op, part, self);
+        self.answer_write(op, part, backends);
         self.queues.release(op);
     }
 

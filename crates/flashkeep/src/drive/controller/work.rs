@@ -280,11 +280,44 @@ impl<C: Contents> Controller<C> {
         );
         self.accounts.note_work(ppn, kind, cause, sectors, &self.flash);
         if self.accounts.watch.is_some() {
-            backends.tell_watch(
-                start,
-                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
-                self,
-            );
+            let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
+            self.tell_watch(start, &operation, backends);
+        }
+    }
+
+    /// Tells the observers of a part of an operation that begins at `begun`.
+    #[inline(never)]
+    pub(super) fn tell_watch(
+        &mut self,
+        begun: SimTime,
+        operation: &LoggedOperation,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let LoggedOperation { start, ppn, kind, cause, .. } = *operation;
+        self.accounts.log_operation(operation, &backends.ftl);
+        backends.power.note_flight(self.now, begun, operation);
+        // Reads hold their unit and their channel at other times.
+        if kind != OpKind::Read {
+            self.tell_granted(start, self.dies.unit_of_page(&self.flash.geometry, ppn), kind, cause);
+        }
+    }
+
+    /// Counts and reports an operation that takes no time, if such ones are counted.
+    #[inline]
+    pub(in crate::drive) fn count_untimed(
+        &mut self,
+        ftl: usize,
+        kind: OpKind,
+        cause: Cause,
+        ppn: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) {
+        if backends.immediate.counts_its_own() {
+            if kind == OpKind::Program {
+                self.errors.note_data(self.now, ppn);
+            }
+            self.accounts.counters_mut().count(ftl as u16, kind, cause);
+            self.tell(self.now, self.now, ppn, kind, cause, 0, None, backends);
         }
     }
 
@@ -306,11 +339,8 @@ impl<C: Contents> Controller<C> {
             work.add(kind, cause, Span::ZERO, pins);
         }
         if self.accounts.watch.is_some() {
-            backends.tell_watch(
-                start,
-                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
-                self,
-            );
+            let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
+            self.tell_watch(start, &operation, backends);
         }
     }
 

@@ -622,15 +622,28 @@ impl<C: Contents> Controller<C> {
         }
         course
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
+    /// Whether a read ends in an error.
+    #[inline]
+    pub(in crate::drive) fn fails(
+        &mut self,
+        course: ReadAttempts,
+        ppn: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        if course.verdict == Verdict::Unreadable {
+            self.note_uncorrectable(ppn, backends);
+            return true;
+        }
+        backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn)
+    }
+
     /// A read of a page has ended in an error: the page is unreadable from now on, which every command checks.
     #[cold]
-    pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
-        controller.errors.forget_doomed(ppn);
-        self.ftl.blocks_mut().poison(ppn);
-        self.health.note_unreadable();
-        controller.paths.check_commands(true);
+    pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, backends: &mut DriveBackends<C>) {
+        self.errors.forget_doomed(ppn);
+        backends.ftl.blocks_mut().poison(ppn);
+        backends.health.note_unreadable();
+        self.paths.check_commands(true);
     }
 }
