@@ -11,7 +11,7 @@ use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, Full, Manner, PageWrite};
+use crate::drive::controller::{Controller, Full, Manner, PageWrite, Verdict};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{BackendId, Cause, Contents, Done, Page};
 use crate::flash::{BusUse, FlashArray, OpKind, PlaneId, Pools, Ppn, Target, UnitId};

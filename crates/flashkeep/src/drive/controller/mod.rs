@@ -29,7 +29,7 @@ mod work;
 
 pub(super) use dies::{BusyUnitState, UnitPhase};
 pub use errors::ErrorCounts;
-pub(super) use errors::{BitErrors, ReadAttempts, Verdict};
+pub(super) use errors::{BitErrors, Verdict};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
 pub(super) use queue::DriveOp;
 pub(super) use read::Commands;
