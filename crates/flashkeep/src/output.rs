@@ -1,7 +1,7 @@
 //! Files that a run writes: they appear under their final name only when they are complete.
 
 use crate::disk::Surface;
-use crate::drive::{DeviceObserver, DiskAccess, LoggedOperation};
+use crate::drive::{DeviceObserver, DiskAccess, LoggedOperation, RunEvent};
 use crate::engine::{Cause, FixedMap, Page};
 use crate::error::Error;
 use crate::flash::{Geometry, Pools, Ppn};
@@ -141,8 +141,10 @@ impl DeviceObserver for OperationLog {
         self.check(written);
     }
 
-    fn opened(&mut self, age: u32, number: u64) {
-        self.numbers.insert(age, number);
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::Opened { age, number } = *event {
+            self.numbers.insert(age, number);
+        }
     }
 
     fn passed_on(&mut self, age: u32, from: u32) {

@@ -9,7 +9,9 @@
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 
-use crate::drive::{BusyPeriod, DeviceObserver, DiskAccess, HostRequest, OpKind, Resource, RunState};
+use crate::drive::{
+    BusyPeriod, DeviceObserver, DiskAccess, HostRequest, OpKind, Resource, RunEvent, RunState,
+};
 use crate::engine::Cause;
 use crate::error::Error;
 use crate::flash::{Geometry, UnitId};
@@ -263,6 +265,50 @@ impl Timeline {
         );
         self.check(written);
     }
+
+    /// Counters that have changed.
+    fn write_state(&mut self, state: &RunState) {
+        let before = self.state.replace(*state);
+        let changed = |of: fn(&RunState) -> u64| before.as_ref().map(of) != Some(of(state));
+        if !self.shown.is_empty() && changed(|state| state.free_blocks) {
+            self.write_counter(state.at, "free blocks", "blocks", state.free_blocks);
+        }
+        if changed(|state| state.buffered_pages) {
+            self.write_counter(state.at, "write buffer", "pages", state.buffered_pages);
+        }
+    }
+
+    /// A failure or the like.
+    fn write_mark(&mut self, at: SimTime, text: &str) {
+        let within = self.window.is_none_or(|window| window.from <= at && at < window.until);
+        if !within || self.failed.is_some() {
+            return;
+        }
+        let (at, text) = (Micros(at.0), serde_json::Value::from(text));
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"i\",\"s\":\"g\",\"pid\":{HOST},\"ts\":{at},\"name\":{text},\"cat\":\"event\"}}"
+        );
+        self.check(written);
+    }
+
+    /// A request of the host, and the length of the queue.
+    fn write_request(&mut self, request: &HostRequest) {
+        if self.full_at.is_none() {
+            self.queue.extend([(request.start, true), (request.end, false)]);
+        }
+        let Some((start, end)) = self.within(request.start, request.end) else { return };
+        let HostRequest { number, op, offset, length, .. } = request;
+        let about = format!("\"pid\":{HOST},\"id\":{number},\"name\":\"{op}\",\"cat\":\"request\"");
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"b\",{about},\"ts\":{},\"args\":{{\"offset\":{offset},\"length\":{length}}}}},\n\
+             {{\"ph\":\"e\",{about},\"ts\":{}}}",
+            Micros(start),
+            Micros(end)
+        );
+        self.check(written);
+    }
 }
 
 impl DeviceObserver for Timeline {
@@ -286,45 +332,13 @@ impl DeviceObserver for Timeline {
         }
     }
 
-    fn state(&mut self, state: &RunState) {
-        let before = self.state.replace(*state);
-        let changed = |of: fn(&RunState) -> u64| before.as_ref().map(of) != Some(of(state));
-        if !self.shown.is_empty() && changed(|state| state.free_blocks) {
-            self.write_counter(state.at, "free blocks", "blocks", state.free_blocks);
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Opened { .. } => {}
+            RunEvent::Answered(request) => self.write_request(request),
+            RunEvent::State(state) => self.write_state(state),
+            RunEvent::Mark(at, text) => self.write_mark(*at, text),
         }
-        if changed(|state| state.buffered_pages) {
-            self.write_counter(state.at, "write buffer", "pages", state.buffered_pages);
-        }
-    }
-
-    fn mark(&mut self, at: SimTime, text: &str) {
-        let within = self.window.is_none_or(|window| window.from <= at && at < window.until);
-        if !within || self.failed.is_some() {
-            return;
-        }
-        let (at, text) = (Micros(at.0), serde_json::Value::from(text));
-        let written = write!(
-            self.out,
-            ",\n{{\"ph\":\"i\",\"s\":\"g\",\"pid\":{HOST},\"ts\":{at},\"name\":{text},\"cat\":\"event\"}}"
-        );
-        self.check(written);
-    }
-
-    fn request(&mut self, request: &HostRequest) {
-        if self.full_at.is_none() {
-            self.queue.extend([(request.start, true), (request.end, false)]);
-        }
-        let Some((start, end)) = self.within(request.start, request.end) else { return };
-        let HostRequest { number, op, offset, length, .. } = request;
-        let about = format!("\"pid\":{HOST},\"id\":{number},\"name\":\"{op}\",\"cat\":\"request\"");
-        let written = write!(
-            self.out,
-            ",\n{{\"ph\":\"b\",{about},\"ts\":{},\"args\":{{\"offset\":{offset},\"length\":{length}}}}},\n\
-             {{\"ph\":\"e\",{about},\"ts\":{}}}",
-            Micros(start),
-            Micros(end)
-        );
-        self.check(written);
     }
 
     fn note(&self, end: SimTime) -> Option<String> {

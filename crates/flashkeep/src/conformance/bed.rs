@@ -2,7 +2,7 @@
 
 use super::bench::Told;
 use crate::config::Resolved;
-use crate::devices::{AnyDevice, Body, DeviceSet, Inspect};
+use crate::devices::{AnyDevice, Body, DeviceSet, Inspect, Observe};
 use crate::drive::{Drive, OpKind};
 use crate::engine::Token;
 use crate::kernel::SimTime;
@@ -24,7 +24,7 @@ pub(super) trait TestDevices: Body<Token> + Clone {
 
 fn told(drive: &mut Drive<Token>) -> Told {
     let told = Told::default();
-    drive.log_operations(Box::new(told.clone()));
+    drive.log(Box::new(told.clone()));
     told
 }
 

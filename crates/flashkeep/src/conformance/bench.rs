@@ -7,7 +7,7 @@ mod failures;
 use super::bed::TestDevices;
 use crate::config::{Resolved, load_text};
 use crate::devices::{BlockDevice, Recover};
-use crate::drive::{Drive, Fault, LoggedOperation, OperationObserver};
+use crate::drive::{DeviceObserver, Drive, Fault, LoggedOperation};
 use crate::engine::{
     BackendId, Command, Engine, Finished, Flags, Hazard, NodeId, Page, Scheme, Token, Verb, Version,
 };
@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 pub(super) struct Told(Arc<Mutex<Vec<LoggedOperation>>>);
 
-impl OperationObserver for Told {
-    fn add(&mut self, operation: &LoggedOperation) {
+impl DeviceObserver for Told {
+    fn add(&mut self, _: u16, operation: &LoggedOperation) {
         self.0.lock().expect("one thread").push(*operation);
     }
     fn close(self: Box<Self>) -> Result<(), String> {

@@ -6,8 +6,8 @@ use super::{
     Recover, Snapshot,
 };
 use crate::drive::{
-    BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
-    Recovery, RunState, Slowness,
+    BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, Recovery,
+    RunEvent, Slowness,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -403,20 +403,8 @@ impl<C: Contents> Observe for DeviceSet<C> {
         self.logs.push(log);
     }
 
-    fn tell_request(&mut self, request: &HostRequest) {
-        self.logs.iter_mut().for_each(|log| log.request(request));
-    }
-
-    fn tell_opened(&mut self, age: u32, number: u64) {
-        self.logs.iter_mut().for_each(|log| log.opened(age, number));
-    }
-
-    fn tell_state(&mut self, state: &RunState) {
-        self.logs.iter_mut().for_each(|log| log.state(state));
-    }
-
-    fn tell_mark(&mut self, at: SimTime, text: &str) {
-        self.logs.iter_mut().for_each(|log| log.mark(at, text));
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        self.logs.iter_mut().for_each(|log| log.tell(event));
     }
 
     fn log_notes(&self, end: SimTime) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! The interfaces of a device, by which a simulation reaches a drive ([`super::device`]).
 
 use super::{
-    Age, Alone, BlockDevice, BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts,
-    HostRequest, Inspect, Observe, Recover, Recovery, RunState, Snapshot,
+    Age, BlockDevice, BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Inspect, Observe,
+    Recover, Recovery, RunEvent, Snapshot,
 };
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
@@ -186,23 +186,11 @@ impl<C: Contents> Age for Drive<C> {
 
 impl<C: Contents> Observe for Drive<C> {
     fn log(&mut self, log: Box<dyn DeviceObserver>) {
-        self.log_operations(Box::new(Alone(log)));
+        self.controller.start_watch().logs.push(log);
     }
 
-    fn tell_request(&mut self, request: &HostRequest) {
-        self.controller.accounts.tell_request(request)
-    }
-
-    fn tell_opened(&mut self, age: u32, number: u64) {
-        self.controller.accounts.tell_opened(age, number)
-    }
-
-    fn tell_state(&mut self, state: &RunState) {
-        self.controller.accounts.tell_state(state)
-    }
-
-    fn tell_mark(&mut self, at: SimTime, text: &str) {
-        self.controller.accounts.tell_mark(at, text)
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        self.controller.accounts.tell_run(event)
     }
 
     fn log_notes(&self, end: SimTime) -> Vec<String> {

@@ -4,8 +4,8 @@
 //! simulation has a trait of its own.
 
 use super::{
-    BlockErases, Concerned, Counters, DeviceObserver, DriveLife, ErrorCounts, Fault, HostRequest, Recovery,
-    RunState, Slowness,
+    BlockErases, Concerned, Counters, DeviceObserver, DriveLife, ErrorCounts, Fault, Recovery, RunEvent,
+    Slowness,
 };
 use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -149,14 +149,8 @@ pub trait Age {
 pub trait Observe {
     /// Tells a log what each drive does, besides other logs.
     fn log(&mut self, log: Box<dyn DeviceObserver>);
-    /// Passes a request of the host on to the logs.
-    fn tell_request(&mut self, request: &HostRequest);
-    /// Passes on to the logs which request the commands of an age are for.
-    fn tell_opened(&mut self, age: u32, number: u64);
-    /// Passes the state of the run on to the logs.
-    fn tell_state(&mut self, state: &RunState);
-    /// Passes an event of the run on to the logs.
-    fn tell_mark(&mut self, at: SimTime, text: &str);
+    /// Tells the logs what happens to the run.
+    fn tell(&mut self, event: &RunEvent<'_>);
     /// The notes of the logs on a run that ended at `end`.
     fn log_notes(&self, end: SimTime) -> Vec<String>;
     /// Ends the logs of a run that ended at `end`.

@@ -32,7 +32,7 @@ pub use device::{Age, BlockDevice, InjectFaults, Inspect, Observe, Recover, Snap
 pub use faults::{Concerned, Fault, Slowness};
 pub use holds::{BusyPeriod, HostRequest, LoggedOperation, Resource, RunState};
 pub use life::DriveLife;
-pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
+pub use logs::{DeviceObserver, DiskAccess, RunEvent, Told};
 pub use parameters::Parameters;
 pub use recovery::Recovery;
 pub use wear::BlockErases;
@@ -43,38 +43,6 @@ use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
 use backends::DriveBackends;
 use controller::Controller;
-
-/// An observer of flash operations.
-pub trait OperationObserver: Send {
-    /// An operation, when its end is known.
-    fn add(&mut self, operation: &LoggedOperation);
-
-    /// A channel or a unit is in use, reported when it is granted.
-    fn hold(&mut self, _hold: &BusyPeriod) {}
-
-    /// A request of the host is over.
-    fn request(&mut self, _request: &HostRequest) {}
-
-    /// A request begins ([`DeviceObserver::opened`]).
-    fn opened(&mut self, _age: u32, _number: u64) {}
-
-    /// The state of the run ([`DeviceObserver::state`]).
-    fn state(&mut self, _state: &RunState) {}
-
-    /// Something happens ([`DeviceObserver::mark`]).
-    fn mark(&mut self, _at: SimTime, _text: &str) {}
-
-    /// Warnings for the reader of the log of a run that ended at `_end`.
-    fn note(&self, _end: SimTime) -> Option<String> {
-        None
-    }
-
-    /// Ends the log.
-    ///
-    /// # Errors
-    /// A message, if the log could not be written.
-    fn close(self: Box<Self>) -> Result<(), String>;
-}
 
 /// A drive: all its backends and their flash.
 #[derive(Clone)]
@@ -146,11 +114,6 @@ impl<C: Contents> Drive<C> {
         self.controller.is_quiet()
     }
 
-    /// Adds an observer that is notified of each flash operation, in addition to others.
-    pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
-        self.controller.start_watch().logs.push(log);
-    }
-
     /// The run ends at `end`: logs get the operations under way.
     pub fn log_under_way(&mut self, end: SimTime) {
         self.controller.log_under_way(end, &self.backends);
@@ -198,12 +161,6 @@ impl<C: Contents> Drive<C> {
     /// The next write has a higher number than this.
     pub fn number_from(&mut self, last: u64) {
         self.controller.queues.number_from(last)
-    }
-
-    /// Whether the power will fail during the run.
-    #[must_use]
-    pub fn expects_power_cuts(&self) -> bool {
-        self.backends.power.is_kept()
     }
 
     /// Whether the blocks that a fault strikes have had, on average, all their erases.

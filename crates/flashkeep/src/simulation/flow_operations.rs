@@ -1,6 +1,6 @@
 //! Flash operations by flow: counted where logs see them, by the request that asked for them.
 
-use crate::drive::{ByKindAndCause, DeviceObserver, LoggedOperation, OpKind};
+use crate::drive::{ByKindAndCause, DeviceObserver, LoggedOperation, OpKind, RunEvent};
 use crate::engine::Cause;
 use crate::output::is_asked_for;
 use std::sync::Arc;
@@ -68,8 +68,10 @@ impl DeviceObserver for FlowObserver {
         }
     }
 
-    fn opened(&mut self, age: u32, _: u64) {
-        self.flows[age as usize % REMEMBERED] = (age, self.counts.current.load(Relaxed));
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::Opened { age, .. } = *event {
+            self.flows[age as usize % REMEMBERED] = (age, self.counts.current.load(Relaxed));
+        }
     }
 
     fn passed_on(&mut self, age: u32, from: u32) {

@@ -6,7 +6,7 @@ use super::fail_slow::SlowEvents;
 use super::{Device, Failures, RunClock, Simulation};
 use crate::config::Resolved;
 use crate::devices::{Body, Inspect};
-use crate::drive::{Drive, Fault};
+use crate::drive::{Drive, Fault, RunEvent};
 use crate::engine::{BackendId, Change, Contents, NodeId, Page};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
@@ -288,7 +288,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.timeline.is_some() {
             let name = self.accounts.phases.name();
             let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
-            self.device.body.tell_mark(now, &text);
+            self.device.body.tell(&RunEvent::Mark(now, &text));
         }
     }
 

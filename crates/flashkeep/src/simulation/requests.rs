@@ -5,6 +5,7 @@ use crate::config::Resolved;
 use crate::device::command::Origin;
 use crate::device::port::Fragment;
 use crate::devices::Body;
+use crate::drive::RunEvent;
 use crate::engine::{BackendId, Contents, Finished, NodeId, OpenRequest, Page, Scheme};
 use crate::host::{AddressMode, HostAccess, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
@@ -248,7 +249,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.host.tells_opened {
             let this = &self.host.in_flight[id];
             self.host.operations.iter().for_each(|counts| counts.begin(this.flow, this.counted));
-            self.device.body.tell_opened(token.age, self.host.in_flight[id].number);
+            let number = self.host.in_flight[id].number;
+            self.device.body.tell(&RunEvent::Opened { age: token.age, number });
         }
         self.host.in_flight[id].received = self.clock.now;
         self.keep_ranges(id);

@@ -2,7 +2,7 @@
 
 use super::{Device, Failures, OutstandingRequest, RunAccounts, RunClock, Simulation};
 use crate::devices::Body;
-use crate::drive::{DeviceObserver, HostRequest, RunState};
+use crate::drive::{DeviceObserver, HostRequest, RunEvent, RunState};
 use crate::engine::{Contents, Finished};
 use crate::error::Error;
 use crate::faults::span;
@@ -52,7 +52,7 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     #[cold]
     pub(super) fn tell_state(&mut self, clock: &RunClock) {
         let state = self.state(clock);
-        self.body.tell_state(&state);
+        self.body.tell(&RunEvent::State(state));
     }
 
     /// The state of the run.
@@ -78,7 +78,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Tells the logs the state at `at`, which does not change before `until`.
     pub(super) fn show_state(&mut self, at: SimTime, until: SimTime) {
         let state = RunState { at, ..self.device.state(&self.clock) };
-        self.device.body.tell_state(&state);
+        self.device.body.tell(&RunEvent::State(state));
         let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
         self.accounts.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
     }
@@ -108,7 +108,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         };
         let RequestRecord { arrival_ns, offset, length, .. } = record;
         let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
-        self.device.body.tell_request(&request);
+        self.device.body.tell(&RunEvent::Answered(request));
         self.device.tell_state(&self.clock);
     }
 }

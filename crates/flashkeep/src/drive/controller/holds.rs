@@ -77,7 +77,7 @@ impl DriveAccounts {
         if start < end {
             *told = end;
             let hold = BusyPeriod { what, start, end, kind, cause };
-            watch.logs.iter_mut().for_each(|log| log.hold(&hold));
+            watch.logs.iter_mut().for_each(|log| log.hold(0, &hold));
             watch.keep(Told::Hold(hold));
         }
     }

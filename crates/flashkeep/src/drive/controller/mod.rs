@@ -36,7 +36,7 @@ pub(super) use read::Commands;
 pub(super) use sources::{Next, Taker};
 pub use work::OperationTimes;
 
-use crate::drive::{Counters, OperationObserver, Parameters, Told};
+use crate::drive::{Counters, DeviceObserver, Parameters, Told};
 use crate::engine::{Breakdown, Contents, Done, Part};
 use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, UnitId};
 use crate::kernel::{Agenda, Arena, Id, SimTime};
@@ -171,7 +171,7 @@ pub(in crate::drive) struct DriveAccounts {
 /// The observers of operations.
 #[derive(Default)]
 pub(in crate::drive) struct Watch {
-    pub logs: Vec<Box<dyn OperationObserver>>,
+    pub logs: Vec<Box<dyn DeviceObserver>>,
     /// Until when logs have been notified that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
     /// Reports that another component passes on.

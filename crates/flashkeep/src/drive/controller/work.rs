@@ -5,7 +5,7 @@ use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, DriveAccounts, Watch};
 use crate::drive::backends::{DriveBackends, Translation};
-use crate::drive::{ByKindAndCause, Counters, HostRequest, LoggedOperation, Parameters, RunState, Told};
+use crate::drive::{ByKindAndCause, Counters, LoggedOperation, Parameters, RunEvent, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{FlashArray, Geometry, OpKind, Ppn, Target};
 use crate::kernel::{SimTime, Span};
@@ -118,32 +118,10 @@ impl DriveAccounts {
         }
     }
 
-    /// Passes a request of the host on to the logs.
-    pub(in crate::drive) fn tell_request(&mut self, request: &HostRequest) {
-        if let Some(watch) = &mut self.watch {
-            watch.logs.iter_mut().for_each(|log| log.request(request));
-        }
-    }
-
-    /// Passes on to the logs which request the commands of an age are for.
-    pub(in crate::drive) fn tell_opened(&mut self, age: u32, number: u64) {
-        if let Some(watch) = &mut self.watch {
-            watch.logs.iter_mut().for_each(|log| log.opened(age, number));
-        }
-    }
-
-    /// Passes the state of the run on to the logs.
-    pub(in crate::drive) fn tell_state(&mut self, state: &RunState) {
-        if let Some(watch) = &mut self.watch {
-            watch.logs.iter_mut().for_each(|log| log.state(state));
-        }
-    }
-
-    /// Passes an event of the run on to the logs.
-    pub(in crate::drive) fn tell_mark(&mut self, at: SimTime, text: &str) {
-        if let Some(watch) = &mut self.watch {
-            watch.logs.iter_mut().for_each(|log| log.mark(at, text));
-        }
+    /// Tells the logs what happens to the run.
+    pub(in crate::drive) fn tell_run(&mut self, event: &RunEvent<'_>) {
+        let logs = self.watch.iter_mut().flat_map(|watch| &mut watch.logs);
+        logs.for_each(|log| log.tell(event));
     }
 
     /// The reports since the last call, in order.
@@ -194,7 +172,7 @@ impl DriveAccounts {
         let (kind, cause) = (OpKind::Program, Cause::Metadata);
         let operation =
             LoggedOperation { summary: true, ..LoggedOperation::new([start, end], ppn, kind, cause) };
-        watch.logs.iter_mut().for_each(|log| log.add(&operation));
+        watch.logs.iter_mut().for_each(|log| log.add(0, &operation));
         watch.keep(Told::Operation(operation));
     }
 
@@ -252,7 +230,7 @@ impl DriveAccounts {
     ) {
         let operation = &LoggedOperation { logical_page: translation.page_at(operation), ..*operation };
         if let Some(watch) = &mut self.watch {
-            watch.logs.iter_mut().for_each(|log| log.add(operation));
+            watch.logs.iter_mut().for_each(|log| log.add(0, operation));
             watch.keep(Told::Operation(*operation));
         }
     }

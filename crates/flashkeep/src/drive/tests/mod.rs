@@ -30,8 +30,8 @@ use std::sync::mpsc;
 /// Sends every operation to the test.
 struct Wire(mpsc::Sender<LoggedOperation>);
 
-impl OperationObserver for Wire {
-    fn add(&mut self, operation: &LoggedOperation) {
+impl DeviceObserver for Wire {
+    fn add(&mut self, _: u16, operation: &LoggedOperation) {
         self.0.send(*operation).expect("the test listens");
     }
 
@@ -76,7 +76,7 @@ impl Rig {
         let domains: Vec<Domain> = (0..members).map(part).collect();
         let mut drive = Drive::new(&resolved.drive_parameters(kind), &domains);
         let (sender, wire) = mpsc::channel();
-        drive.log_operations(Box::new(Wire(sender)));
+        drive.log(Box::new(Wire(sender)));
         Rig { drive, now: SimTime::ZERO, wire, operations: Vec::new() }
     }
 
