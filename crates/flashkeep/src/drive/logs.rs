@@ -34,7 +34,7 @@ pub enum RunEvent<'a> {
     },
     /// A request of the host is over.
     Answered(HostRequest),
-    /// The state of the run, told when requests begin and end.
+    /// The state of the run when requests begin and end.
     State(RunState),
     /// A failure, a replacement, the end of a rebuild: when, and what.
     Mark(SimTime, &'a str),

@@ -244,7 +244,7 @@ impl Schedule {
         self.rebuilds_stopped || self.progress.is_hopeless()
     }
 
-    /// Nothing but rebuilds goes on, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
+    /// Nothing but rebuilds is in progress, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
     /// that is hopeless.
     pub(super) fn note_progress(&mut self, missing: i64, lost: u64) {
         self.progress.note(missing, lost);
