@@ -244,8 +244,8 @@ impl Schedule {
         self.rebuilds_stopped || self.progress.is_hopeless()
     }
 
-    /// Nothing but rebuilds is in progress, `missing` pages are missing, and `lost` have been lost so far: no more pieces begin if
-    /// that is hopeless.
+    /// Nothing but rebuilds is in progress, `missing` pages are missing, and `lost` have been lost so far: no more pieces
+    /// begin if that is hopeless.
     pub(super) fn note_progress(&mut self, missing: i64, lost: u64) {
         self.progress.note(missing, lost);
     }
