@@ -45,7 +45,8 @@ const HOPELESS: u64 = 1_000;
 /// collection for instance, would keep them busy forever.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RebuildProgress {
-    /// The fewest missing pages ([`super::gaps::Gaps::level`]), and how many had been lost by then.
+    /// The fewest missing pages ([`super::gaps::Gaps::level`]) since the host's last request, and how many had been lost by
+    /// then.
     least: Option<(i64, u64)>,
     is_hopeless: bool,
     gave_up: bool,
@@ -62,12 +63,18 @@ impl RebuildProgress {
         self.gave_up
     }
 
-    /// A first rebuild begins, or a part has failed, been replaced or returned: what has been seen says nothing any more.
-    pub(super) fn begin(&mut self) {
-        *self = RebuildProgress { gave_up: self.gave_up, ..RebuildProgress::default() };
+    /// Rebuilds are no longer all that is in progress.
+    #[inline]
+    pub(super) fn restart(&mut self) {
+        self.least = None;
     }
 
-    /// `missing` pages are missing, and `lost` have been lost so far.
+    /// A part has failed, been replaced or returned: what has been seen says nothing any more.
+    pub(super) fn forget(&mut self) {
+        (self.least, self.is_hopeless) = (None, false);
+    }
+
+    /// Nothing but rebuilds is in progress, `missing` pages are missing, and `lost` have been lost so far.
     pub(super) fn note(&mut self, missing: i64, lost: u64) {
         match self.least {
             Some((least, before)) if missing >= least => self.is_hopeless = lost - before > HOPELESS,

@@ -244,7 +244,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // One more than its pages, until it is closed: it cannot finish while it is being submitted.
         self.work.counters[counter] =
             CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
-        self.schedule.foreground += 1;
+        self.schedule.begin_foreground();
         self.work.opened = self.work.opened.wrapping_add(1);
         OpenRequest { owner: counter, age: self.work.opened }
     }

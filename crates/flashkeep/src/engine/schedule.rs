@@ -120,6 +120,13 @@ impl Schedule {
         self.alarm(node).working -= 1;
     }
 
+    /// The host asks for something.
+    #[inline]
+    pub(super) fn begin_foreground(&mut self) {
+        self.foreground += 1;
+        self.progress.restart();
+    }
+
     /// A request is acknowledged; with none left, idle time begins.
     #[inline]
     pub(super) fn foreground_done(&mut self, acknowledged: SimTime) {
@@ -204,9 +211,6 @@ impl Schedule {
         if busy || stopped || !nodes.has_pieces(node) {
             return;
         }
-        if !self.is_rebuilding() {
-            self.progress.begin();
-        }
         self.alarm(node).rebuilders = rebuild_depth;
         (0..rebuild_depth).for_each(|_| self.due.push(now, Due::Rebuild(node)));
     }
@@ -252,7 +256,7 @@ impl Schedule {
 
     /// A part has failed, been replaced or returned: rebuilds that were given up may succeed now.
     pub(super) fn forget_progress(&mut self) {
-        self.progress.begin();
+        self.progress.forget();
     }
 
     /// Whether rebuilds have ended because they were hopeless.
