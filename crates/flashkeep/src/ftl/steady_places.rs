@@ -7,7 +7,7 @@ use crate::flash::{Geometry, Ppn};
 use crate::kernel::{Permutation, Random};
 use std::ops::Range;
 
-/// No block.
+/// No block, and no number of a page.
 const NONE: u32 = u32::MAX;
 
 /// The places of pages at time 0.
@@ -37,16 +37,15 @@ struct SteadyBackend {
     pages: u32,
 }
 
-/// A block with valid pages.
+/// A block with valid pages. There are hundreds of thousands, anywhere in which a lookup needs one: 16 bytes each.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct SteadyBlock {
     first: Ppn,
     /// The rank of its first valid page.
     rank: u32,
     valid: u32,
-    /// Where its page numbers begin in the shuffled ones; none if its first pages are valid.
-    from: Option<u32>,
-    backend: u16,
+    /// Where its page numbers begin in the shuffled ones; `NONE` if its first pages are valid.
+    from: u32,
 }
 
 impl SteadyPlaces {
@@ -87,14 +86,13 @@ impl SteadyPlaces {
     /// # Panics
     /// Without such a backend, or if it has fewer pages.
     pub fn add_block(&mut self, first: Ppn, valid: u32, from: Option<u32>) {
-        let backend = (self.backends.len() - 1) as u16;
         let of = self.backends.last_mut().and_then(Option::as_mut).expect("a backend with places");
         if valid == 0 {
             return;
         }
         assert!(valid <= of.order.limit() - of.pages, "no more places than pages");
         self.of_block[(first.0 >> self.page_bits) as usize] = self.blocks.len() as u32;
-        self.blocks.push(SteadyBlock { first, rank: of.pages, valid, from, backend });
+        self.blocks.push(SteadyBlock { first, rank: of.pages, valid, from: from.unwrap_or(NONE) });
         of.pages += valid;
         while (of.block_of.len() as u32) << self.page_bits < of.pages {
             of.block_of.push(of.blocks.end as u32);
@@ -132,24 +130,24 @@ impl SteadyPlaces {
         let first = *of.block_of.get((rank >> self.page_bits) as usize)? as usize;
         let block = self.blocks[first..of.blocks.end].iter().find(|block| rank - block.rank < block.valid)?;
         let number = rank - block.rank;
-        let page = block.from.map_or(number, |from| self.shuffled[(from + number) as usize]);
+        let page = if block.from == NONE { number } else { self.shuffled[(block.from + number) as usize] };
         Some(Ppn(block.first.0 + page))
     }
 
     /// The page whose place this is.
     #[must_use]
     pub fn owner(&self, ppn: Ppn) -> Option<u32> {
-        let at = *self.of_block.get((ppn.0 >> self.page_bits) as usize)?;
-        let block = self.blocks.get(at as usize)?;
+        let at = *self.of_block.get((ppn.0 >> self.page_bits) as usize)? as usize;
+        let block = self.blocks.get(at)?;
         let page = ppn.0 - block.first.0;
         let number = match block.from {
-            None => page,
-            Some(from) => {
+            NONE => page,
+            from => {
                 let at = *self.position.get(page as usize)?;
                 if at >= from { at - from } else { at + self.position.len() as u32 - from }
             }
         };
-        let of = self.backends[usize::from(block.backend)].as_ref()?;
+        let of = self.backends.iter().flatten().find(|of| of.blocks.contains(&at))?;
         (number < block.valid).then(|| of.order.at(block.rank + number))
     }
 }

@@ -6,7 +6,7 @@ use super::{make_room, prefetch, zeros_in_large_pages};
 const CHUNK: usize = 32;
 
 /// Chunks in a group.
-const GROUP: usize = 1024;
+const GROUP: usize = 64;
 
 /// Tables with more entries have memory only for the chunks that were set.
 const MOST_WHOLE: usize = 16 << 20;
