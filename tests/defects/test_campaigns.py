@@ -743,6 +743,33 @@ def test_a_rebuild_without_time_that_loses_as_much_as_it_restores_ends(case: Cas
     assert any("a rebuild was given up" in warning for warning in summary["warnings"])
 
 
+def test_a_plane_collects_a_block_that_fits_whatever_its_policy_proposes(case: Case) -> None:
+    # Torn pages had left a plane two free pages. The block that `random` proposed needed more, and none was collected.
+    drive = (
+        "flash.channels = 1\nflash.chips_per_channel = 2\nflash.planes_per_die = 1\nflash.blocks_per_plane = 24\n"
+        'flash.pages_per_block = 8\nftl.wear.erase_budget = 3\nftl.gc.victim = "random"\n'
+    )
+    workload = "synth:random,requests=160,size=32768,write=1,rate=200k"
+    for seed in ("2", "5", "6", "9"):
+        summary = case(drive, workload, "--seed", seed, "--fail", "power@41%")
+        assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_a_last_phase_ends_when_the_flash_is_at_rest(case: Case) -> None:
+    # Writes acknowledged after their transfer: only with --verify was the end of the last program an event of the run.
+    (case.folder / "drive.toml").write_text(
+        "flash.channels = 8\nflash.chips_per_channel = 2\nflash.blocks_per_plane = 64\n"
+        'redundancy.scheme = "ds"\nflash.acknowledge = "transfer"\n'
+    )
+    workload = "synth:zipf,requests=75,size=4KiB,write=0.5,theta=0.99,rate=100"
+    options = ["--seed", "54", "--fail", "block:4.0.0.0.34@7607us", "--json"]
+    ends = []
+    for verify in ([], ["--verify"]):
+        summary = json.loads(call(["run", "drive.toml", workload, *options, *verify], case.folder).out)
+        ends.append(summary["phases"][-1]["until_s"])
+    assert ends[0] == ends[1]
+
+
 def test_a_log_that_cleans_in_vain_ends(case: Case) -> None:
     # A chip of a member is gone. Each superblock that was cleaned got two pages into places that this member refuses.
     member = (

@@ -43,7 +43,7 @@ times. The halves of an untimed trace, between which the drive is saved, have as
 BESIDE_HALVES = ("warmup", "flush_at_end", "condition", "operations", "replay", "depth", "time_scale")
 """Options that have another meaning for a half, or with time."""
 
-HELD = ("buffer.dram_mib", "buffer.pdram", "idle", "ageing", "errors", "disk.write_cache_mib", '"fra"')
+HELD = ("buffer.dram_mib", "buffer.pdram", "idle", "ageing", "errors", "disk.write_cache_mib", '"fra"', '"ds"', '"dvs"')
 """Parts of the keys of drives that are not at rest after each request, or that saving brings to rest."""
 
 IDLE = ("idle", "soft", "timeout", "maintenance", "errors", "recall", "migrate", "scan", "disk", "flush", "gather")
@@ -795,7 +795,9 @@ def holds(case: Case) -> bool:
             whole = case.handles == 1 and not any(key in drives for key in ("erase_budget", "dftl"))
             return whole and not {"untimed", "power"} & {*job, *case.tags} and "rate=" in str(job.get("traces"))
         case "halves":
-            at_rest = not any(key in drives for key in HELD) and "flash" in case.tags
+            # A drive that is saved with its contents keeps blocks for its recovery, which block maps need elsewhere.
+            held = (*HELD, "hybrid") if "verify" in job else HELD
+            at_rest = not any(key in drives for key in held) and "flash" in case.tags
             return at_rest and case.requests is not None and len(case.requests) > 1 and "fail" not in job
     return True
 

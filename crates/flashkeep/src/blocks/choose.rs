@@ -114,8 +114,14 @@ impl Chooser {
         self.proposed_of(units, units.scores())
     }
 
-    fn proposed_of<U: EraseUnits>(&self, units: &U, valid: &[U::Score]) -> Option<u32> {
-        let candidates = Candidates {
+    /// The unit with the fewest valid pages, which other policies than that of the drive may leave for later.
+    #[must_use]
+    pub fn emptiest<U: EraseUnits>(&self, units: &U) -> Option<u32> {
+        U::Score::pick(&victim::VICTIMS[0])(&self.candidates(units, units.scores()))
+    }
+
+    fn candidates<'a, U: EraseUnits>(&self, units: &'a U, valid: &'a [U::Score]) -> Candidates<'a, U::Score> {
+        Candidates {
             valid,
             closed_at: units.closed_at(),
             closings: units.closings(),
@@ -123,7 +129,11 @@ impl Chooser {
             first: units.first(),
             random: self.victim_stream.turn(self.turn),
             considered: self.policies.considered,
-        };
+        }
+    }
+
+    fn proposed_of<U: EraseUnits>(&self, units: &U, valid: &[U::Score]) -> Option<u32> {
+        let candidates = self.candidates(units, valid);
         match &self.policies.foreign {
             None => U::Score::pick(&self.policies.victim)(&candidates),
             Some(policy) => victim::python::pick(&**policy, &candidates, |unit| units.erases_of(unit)),

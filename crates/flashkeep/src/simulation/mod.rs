@@ -692,8 +692,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
         let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
-        let (tally, end_of_life_warning) =
-            (self.device.tally_until(end, self.resolved, &self.clock), self.end_of_life_warning());
+        // So may programs: whether a completion that is waited for shows their end must not matter.
+        let end_of_phases = end.max(self.device.body.at_rest());
+        let tally = self.device.tally_until(end_of_phases, self.resolved, &self.clock);
+        let end_of_life_warning = self.end_of_life_warning();
         counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
         if self.may_have_lost() {
@@ -701,7 +703,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         // Pages that the final read finds lost were lost in the last phase.
         let lost = self.device.engine.tree().exposure().lost().count();
-        self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
+        self.accounts.phases.end(end_of_phases, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();
         }

@@ -1,7 +1,7 @@
 //! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
 use super::{DriveBackends, DriveHealth, Gc, Power, Translation};
-use crate::blocks::Collection;
+use crate::blocks::{Collection, Levelled};
 use crate::drive::controller::{Controller, Next};
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
@@ -14,11 +14,19 @@ impl Gc {
         plane: PlaneId,
         ftl: &mut Translation<C>,
     ) -> Option<Collection> {
-        let chosen = self.chooser.choose(&ftl.blocks.of_plane(plane));
-        if let Some((block, _)) = chosen {
-            ftl.blocks.choose_victim(plane, block);
-        }
-        chosen.map(Collection::of)
+        let (block, levelled) = self.chooser.choose(&ftl.blocks.of_plane(plane))?;
+        let chosen = match self.instead_of(block, plane, ftl) {
+            Some(emptier) => (emptier, Levelled::No),
+            None => (block, levelled),
+        };
+        ftl.blocks.choose_victim(plane, chosen.0);
+        Some(Collection::of(chosen))
+    }
+
+    /// The block with the fewest valid pages, if the plane lacks the room to move those of the one that the policy has
+    /// chosen: another one may still give it room.
+    fn instead_of<C: Contents>(&self, victim: u32, plane: PlaneId, ftl: &Translation<C>) -> Option<u32> {
+        ftl.lacks_room(plane, victim).then(|| self.chooser.emptiest(&ftl.blocks.of_plane(plane)))?
     }
 
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
@@ -49,9 +57,10 @@ impl Gc {
     pub(super) fn next_victim_of<C: Contents>(&self, plane: PlaneId, ftl: &Translation<C>) -> Option<u32> {
         let under_way = self.collections[plane.0 as usize].victim();
         // Folding gives way to garbage collection.
-        under_way
-            .filter(|_| !self.folds(plane, ftl))
-            .or_else(|| self.chooser.proposed(&ftl.blocks.of_plane(plane)))
+        under_way.filter(|_| !self.folds(plane, ftl)).or_else(|| {
+            let proposed = self.chooser.proposed(&ftl.blocks.of_plane(plane))?;
+            Some(self.instead_of(proposed, plane, ftl).unwrap_or(proposed))
+        })
     }
 
     /// The cause of moves and erase of a plane's victim.
