@@ -43,7 +43,18 @@ times. The halves of an untimed trace, between which the drive is saved, have as
 BESIDE_HALVES = ("warmup", "flush_at_end", "condition", "operations", "replay", "depth", "time_scale")
 """Options that have another meaning for a half, or with time."""
 
-HELD = ("buffer.dram_mib", "buffer.pdram", "idle", "ageing", "errors", "disk.write_cache_mib", '"fra"', '"ds"', '"dvs"')
+HELD = (
+    "buffer.dram_mib",
+    "buffer.pdram",
+    "idle",
+    "ageing",
+    "errors",
+    "disk.write_cache_mib",
+    '"fra"',
+    '"ds"',
+    '"dvs"',
+    "logical_page",
+)
 """Parts of the keys of drives that are not at rest after each request, or that saving brings to rest."""
 
 IDLE = ("idle", "soft", "timeout", "maintenance", "errors", "recall", "migrate", "scan", "disk", "flush", "gather")
