@@ -44,6 +44,7 @@ impl GcRead {
     }
 
     /// Reports it; its data have left the die at `end`.
+    #[inline]
     pub(in crate::drive) fn tell<C: Contents>(
         self,
         end: SimTime,

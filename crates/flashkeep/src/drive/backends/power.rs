@@ -214,6 +214,7 @@ impl Power {
 
     /// Whether a victim whose pages have moved must not be erased yet: a read waits for it, or a program that supersedes
     /// one of its pages is not over.
+    #[inline]
     pub(in crate::drive) fn must_stay<C: Contents>(
         &self,
         now: SimTime,

@@ -26,6 +26,7 @@ impl<C: Contents> Controller<C> {
 
     /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
     /// that go with it. The stream that they belong to.
+    #[inline(always)]
     pub(in crate::drive) fn gather(
         &mut self,
         now: SimTime,
