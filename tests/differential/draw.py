@@ -808,7 +808,7 @@ def holds(case: Case) -> bool:
         case "halves":
             # A drive that is saved with its contents keeps blocks for its recovery, which block maps need elsewhere.
             held = (*HELD, "hybrid") if "verify" in job else HELD
-            at_rest = not any(key in drives for key in held) and "flash" in case.tags
+            at_rest = "untimed" in job and not any(key in drives for key in held) and "flash" in case.tags
             return at_rest and case.requests is not None and len(case.requests) > 1 and "fail" not in job
     return True
 

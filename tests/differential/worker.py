@@ -70,8 +70,8 @@ def main() -> None:
                 answer = run(job)
                 if "error" in answer:
                     break
-                answer["before"] = [*before]
                 before.append(answer["summary"])
+            answer["before"] = before[:-1]
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

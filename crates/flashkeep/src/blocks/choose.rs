@@ -117,7 +117,7 @@ impl Chooser {
     /// The unit with the fewest valid pages, which other policies than that of the drive may leave for later.
     #[must_use]
     pub fn emptiest<U: EraseUnits>(&self, units: &U) -> Option<u32> {
-        U::Score::pick(&victim::VICTIMS[0])(&self.candidates(units, units.scores()))
+        U::Score::pick(&victim::GREEDY)(&self.candidates(units, units.scores()))
     }
 
     fn candidates<'a, U: EraseUnits>(&self, units: &'a U, valid: &'a [U::Score]) -> Candidates<'a, U::Score> {

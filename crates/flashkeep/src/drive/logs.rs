@@ -1,4 +1,4 @@
-//! Output files that cover several drives: adds the drive to each entry.
+//! Observers of drives and of runs, and what is reported to them.
 
 use super::holds::{BusyPeriod, HostRequest, LoggedOperation, RunState};
 use crate::engine::{Cause, Page};

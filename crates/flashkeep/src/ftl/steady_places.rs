@@ -5,7 +5,6 @@
 
 use crate::flash::{Geometry, Ppn};
 use crate::kernel::{Permutation, Random};
-use std::ops::Range;
 
 /// No block, and no number of a page.
 const NONE: u32 = u32::MAX;
@@ -15,6 +14,8 @@ const NONE: u32 = u32::MAX;
 pub struct SteadyPlaces {
     /// Of each backend; none if its maps have all entries.
     backends: Vec<Option<SteadyBackend>>,
+    /// The end of each backend's blocks in `blocks`.
+    ends: Vec<usize>,
     /// Blocks with valid pages: those of a backend side by side, in the order of ranks.
     blocks: Vec<SteadyBlock>,
     /// The number of each block of the drive in `blocks`.
@@ -30,7 +31,6 @@ pub struct SteadyPlaces {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct SteadyBackend {
     order: Permutation,
-    blocks: Range<usize>,
     /// For each group of as many ranks as a block has pages, the block of the first of them.
     block_of: Vec<u32>,
     /// Pages that have places.
@@ -57,6 +57,7 @@ impl SteadyPlaces {
         (0..).zip(&shuffled[..pages]).for_each(|(at, &number)| position[number as usize] = at);
         SteadyPlaces {
             backends: Vec::new(),
+            ends: Vec::new(),
             blocks: Vec::new(),
             of_block: vec![NONE; geometry.block_space()],
             page_bits: geometry.bits().0,
@@ -68,17 +69,17 @@ impl SteadyPlaces {
     /// The next backend's pages have no places.
     pub fn skip_backend(&mut self) {
         self.backends.push(None);
+        self.ends.push(self.blocks.len());
     }
 
     /// The next backend has `pages` pages, whose blocks are added now.
     pub fn add_backend(&mut self, pages: u32, random: &mut Random) {
-        let blocks = self.blocks.len()..self.blocks.len();
         self.backends.push(Some(SteadyBackend {
             order: Permutation::new(pages, random),
-            blocks,
             block_of: Vec::new(),
             pages: 0,
         }));
+        self.ends.push(self.blocks.len());
     }
 
     /// The next block of the backend that was added last.
@@ -95,9 +96,9 @@ impl SteadyPlaces {
         self.blocks.push(SteadyBlock { first, rank: of.pages, valid, from: from.unwrap_or(NONE) });
         of.pages += valid;
         while (of.block_of.len() as u32) << self.page_bits < of.pages {
-            of.block_of.push(of.blocks.end as u32);
+            of.block_of.push(self.blocks.len() as u32 - 1);
         }
-        of.blocks.end += 1;
+        *self.ends.last_mut().expect("a backend with places") += 1;
     }
 
     /// A backend's pages have no places any more.
@@ -128,7 +129,8 @@ impl SteadyPlaces {
         }
         let rank = of.order.rank(lpn);
         let first = *of.block_of.get((rank >> self.page_bits) as usize)? as usize;
-        let block = self.blocks[first..of.blocks.end].iter().find(|block| rank - block.rank < block.valid)?;
+        let block =
+            self.blocks[first..self.ends[backend]].iter().find(|block| rank - block.rank < block.valid)?;
         let number = rank - block.rank;
         let page = if block.from == NONE { number } else { self.shuffled[(block.from + number) as usize] };
         Some(Ppn(block.first.0 + page))
@@ -147,7 +149,7 @@ impl SteadyPlaces {
                 if at >= from { at - from } else { at + self.position.len() as u32 - from }
             }
         };
-        let of = self.backends.iter().flatten().find(|of| of.blocks.contains(&at))?;
+        let of = self.backends[self.ends.partition_point(|&end| end <= at)].as_ref()?;
         (number < block.valid).then(|| of.order.at(block.rank + number))
     }
 }

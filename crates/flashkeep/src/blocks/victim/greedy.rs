@@ -11,7 +11,7 @@
 use super::{Candidates, Score, Victim};
 
 /// Fewest valid pages first.
-pub(super) const POLICY: Victim = Victim {
+pub(in crate::blocks) const POLICY: Victim = Victim {
     name: "greedy",
     summary: "the block with the fewest valid pages, lowest number first",
     source: include_str!("greedy.rs"),

@@ -15,6 +15,7 @@ mod rga;
 mod steady;
 mod windowed_greedy;
 
+pub(super) use greedy::POLICY as GREEDY;
 pub use python::{ForeignVictim, LoadVictim, load, load_victims_with};
 pub use steady::{SteadyState, SteadyUnits, TriedDecay, ValidLevels, normal};
 

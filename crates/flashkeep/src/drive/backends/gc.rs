@@ -640,7 +640,9 @@ impl<C: Contents> DriveBackends<C> {
                     let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
                     // Further attempts, which the time of errors includes, are reported by themselves.
                     let end = if longer == Span::ZERO { end } else { since };
-                    read.into_iter().for_each(|read| read.tell(end, self, controller));
+                    if let Some(read) = read {
+                        read.tell(end, self, controller);
+                    }
                 }
                 GcStep::Read(first, pages) => {
                     let course = controller.draw_for_gc(now, plane, first, pages, self);
@@ -728,7 +730,9 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Read(first, pages) => {
                     held += self.packing.time_of_reads(first, pages, &self.flash);
                     let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
-                    read.into_iter().for_each(|read| read.tell(now + held, self, controller));
+                    if let Some(read) = read {
+                        read.tell(now + held, self, controller);
+                    }
                     held += self.time_of_errors(now, now + held, plane, first, pages, controller);
                     OpKind::Read
                 }
