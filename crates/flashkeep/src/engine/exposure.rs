@@ -153,14 +153,16 @@ impl<S: Scheme> Nodes<S> {
     }
 
     /// Of these pages of the root, those that cannot be read now, as far as that follows from which members respond, which
-    /// pages they lack and what their codewords lack; none if pages must be read to know. The caller says of which backends
-    /// every page can be read that they hold (`is_sound`).
+    /// pages they lack and what their codewords lack; and those that must be read to know, if these are not all. The caller
+    /// says of which backends every page can be read that they hold (`is_sound`).
     #[must_use]
-    pub fn unreadable(&self, pages: &Bits, is_sound: &dyn Fn(BackendId) -> bool) -> Option<Bits> {
-        if !self.gaps.lacks_none(NodeId::ROOT) {
-            return None;
-        }
-        self.unreadable_at(NodeId::ROOT, pages, is_sound)
+    pub fn unreadable(&self, pages: &Bits, is_sound: &dyn Fn(BackendId) -> bool) -> Option<(Bits, Bits)> {
+        let mut lost = self.unreadable_at(NodeId::ROOT, pages, is_sound)?;
+        let mut unknown = self.gaps.missing(NodeId::ROOT)?;
+        let others: Vec<u64> = unknown.iter().filter(|&page| !pages.has(page)).collect();
+        others.into_iter().for_each(|page| _ = unknown.set(page, false));
+        unknown.iter().for_each(|page| _ = lost.set(page, false));
+        Some((lost, unknown))
     }
 
     fn unreadable_at(
@@ -174,22 +176,26 @@ impl<S: Scheme> Nodes<S> {
             return is_sound(backend).then(Bits::default);
         }
         let scheme = self.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
-        let has_all = |child: NodeId| self[child].alive && self.gaps.lacks_none(child);
-        for &child in shape.children.iter().filter(|&&child| self[child].alive) {
-            if self.unreadable_at(child, &Bits::default(), is_sound)?.count() > 0 {
-                return None;
-            }
-        }
-        let lacking: Vec<u8> =
-            (0..).zip(&shape.children).filter(|&(_, &child)| !has_all(child)).map(|(at, _)| at).collect();
+        let below: Option<Vec<Bits>> =
+            shape.children.iter().map(|&child| self.unreadable_below(child, is_sound)).collect();
+        let below = below?;
+        let has_all = |at: u8| {
+            let child = shape.child(Member(at));
+            self[child].alive && self.gaps.lacks_none(child) && below[usize::from(at)].count() == 0
+        };
+        let lacking: Vec<u8> = (0..shape.children.len() as u8).filter(|&at| !has_all(at)).collect();
         match scheme.protection() {
             Protection::Own(_) => None,
             _ if lacking.is_empty() => Some(Bits::default()),
-            Protection::None if node == NodeId::ROOT => Some(self.without_copy(scheme, &lacking, pages)),
-            // What its members lack is among the gaps of the node itself.
-            Protection::None => Some(Bits::default()),
+            Protection::None => Some(self.without_copy(node, &lacking, &below, pages)),
             // Each page has a copy on another member.
             Protection::Copies if lacking.len() == 1 => Some(Bits::default()),
+            _ if below.iter().any(|lost| lost.count() > 0) => None,
+            // Its copies have equal addresses.
+            Protection::Copies if scheme.period(0..scheme.capacity()) == Some(1) => {
+                let alive = shape.children.iter().filter(|&&child| self[child].alive);
+                Some(alive.fold(pages.clone(), |lost, &child| self.gaps.missing_of(child, lost)))
+            }
             Protection::Stripes(stripes) if scheme.used().is_some() && !stripes.defers() => {
                 let mut lost = self.health.lost(node).cloned().unwrap_or_default();
                 let kept: Vec<u64> = lost.iter().filter(|&page| !pages.has(page)).collect();
@@ -200,19 +206,42 @@ impl<S: Scheme> Nodes<S> {
         }
     }
 
-    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
-    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
-        let (shape, mut lost) = (&self[NodeId::ROOT], Bits::default());
-        for &member in members {
+    /// The pages of a member that it cannot read itself; none of one that does not respond.
+    fn unreadable_below(&self, child: NodeId, is_sound: &dyn Fn(BackendId) -> bool) -> Option<Bits> {
+        let mut all = Bits::default();
+        if !self[child].alive {
+            return Some(all);
+        }
+        all.set_run(0..self.scheme(child).map_or(0, Scheme::capacity), true);
+        self.unreadable_at(child, &all, is_sound)
+    }
+
+    /// Of these pages of a node, those whose only place does not respond or lacks the page, or cannot read it itself
+    /// (`below`): `members` lack pages.
+    fn without_copy(&self, node: NodeId, members: &[u8], below: &[Bits], pages: &Bits) -> Bits {
+        let (shape, mut lost) = (&self[node], Bits::default());
+        let Some(scheme) = self.scheme(node) else { return lost };
+        let is_missing = |member: u8, place: Page| {
             let child = shape.child(Member(member));
-            let alive = self[child].alive;
+            !self[child].alive
+                || self.gaps.lacks(child, place.0)
+                || below[usize::from(member)].has(self[child].inner(place).0)
+        };
+        if pages.count() < scheme.capacity() / shape.children.len() as u64 {
+            for page in pages.iter() {
+                scheme.places(Page(page), |Member(member), place| {
+                    if members.contains(&member) && is_missing(member, place) {
+                        lost.set(page, true);
+                    }
+                });
+            }
+            return lost;
+        }
+        for &member in members {
             for place in (0..scheme.capacity()).map(Page) {
-                let Some(page) =
-                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
-                else {
-                    break;
-                };
-                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
+                let page = scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity());
+                let Some(page) = page else { break };
+                if is_missing(member, place) && pages.has(page.0) {
                     lost.set(page.0, true);
                 }
             }

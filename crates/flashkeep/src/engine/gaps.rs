@@ -54,6 +54,24 @@ impl Gaps {
         self.nodes.get(node.index()).and_then(Option::as_ref).is_some_and(|gap| gap.all_but)
     }
 
+    /// The pages that the node lacks; none if these are all but some.
+    pub(super) fn missing(&self, node: NodeId) -> Option<Bits> {
+        let gap = self.nodes.get(node.index()).and_then(Option::as_ref);
+        gap.map_or_else(|| Some(Bits::default()), |gap| (!gap.all_but).then(|| gap.pages.clone()))
+    }
+
+    /// Those of these pages that the node lacks.
+    pub(super) fn missing_of(&self, node: NodeId, mut pages: Bits) -> Bits {
+        let Some(Some(gap)) = self.nodes.get(node.index()) else { return Bits::default() };
+        if gap.all_but {
+            gap.pages.runs().for_each(|run| pages.set_run(run, false));
+            return pages;
+        }
+        let mut missing = Bits::default();
+        gap.pages.iter().filter(|&page| pages.has(page)).for_each(|page| _ = missing.set(page, true));
+        missing
+    }
+
     /// Whether the node lacks no page.
     pub(super) fn lacks_none(&self, node: NodeId) -> bool {
         let gap = self.nodes.get(node.index()).and_then(Option::as_ref);
@@ -123,7 +141,9 @@ impl<S: Scheme> Nodes<S> {
     fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
         let children = self[node].children.clone();
         let Some(scheme) = self.scheme(node) else { return false };
-        let (Some(used), Some(1)) = (scheme.used(), scheme.period()) else { return false };
+        let (Some(used), Some(1)) = (scheme.used(), scheme.period(0..scheme.capacity())) else {
+            return false;
+        };
         let alive = || children.iter().copied().filter(|child| self[*child].alive);
         let is_replaced = |child: NodeId| self.gaps.lacks_all_but_some(child);
         let known = |child: NodeId| self.gaps.lacks_none(child) || is_replaced(child);

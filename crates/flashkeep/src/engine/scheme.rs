@@ -235,8 +235,9 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
         None
     }
 
-    /// After how many codewords the places of units repeat, where codeword `n` has page `n` of each of its members.
-    fn period(&self) -> Option<u32> {
+    /// After how many codewords of a run the places of units repeat, where codeword `n` has page `n` of each of its members.
+    fn period(&self, codewords: Range<u64>) -> Option<u32> {
+        let _ = codewords;
         None
     }
 

@@ -153,6 +153,12 @@ impl View<'_> {
         self.health.is_degraded(self.node, codeword)
     }
 
+    /// The end of the first of these codewords that are degraded, or of those that are not.
+    #[must_use]
+    pub fn degraded_until(&self, codewords: Range<u64>) -> u64 {
+        self.health.degraded_until(self.node, codewords)
+    }
+
     /// The unrecoverable pages of this scheme; in [`Recoverable::recover`](super::Recoverable::recover), those known
     /// before the power cut.
     #[must_use]

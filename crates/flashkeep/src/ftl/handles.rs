@@ -112,6 +112,9 @@ impl HandlePages {
 
     /// A block is replaced by a new one.
     pub(super) fn forget(&mut self, first: Ppn, pages: u32) {
+        if self.of.is_empty() {
+            return;
+        }
         for ppn in (first.0..first.0 + pages).map(Ppn) {
             _ = self.take(ppn);
         }

@@ -138,6 +138,14 @@ impl Maps {
         }
     }
 
+    /// The operation in flight that is to place a page.
+    #[must_use]
+    #[inline]
+    pub fn pending(&self, backend: usize, lpn: u32) -> Option<u32> {
+        let raw = self.entries.get(self.index(backend, lpn));
+        (raw & PENDING != 0).then_some(raw & !PENDING)
+    }
+
     /// Whether a page is at `ppn`.
     #[must_use]
     #[inline]

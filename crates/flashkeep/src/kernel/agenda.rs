@@ -37,17 +37,17 @@ impl Agenda {
     pub fn set(&mut self, slot: usize, at: SimTime) {
         let old = std::mem::replace(&mut self.at[slot], at);
         if old != SimTime::NEVER || at == SimTime::NEVER {
-            return self.replace(slot, old, at);
+            if old != at {
+                self.replace(slot, at);
+            }
+            return;
         }
         self.events.push(event(slot, at), ());
     }
 
     /// [`Agenda::set`] of a slot that has an event.
     #[inline(never)]
-    fn replace(&mut self, slot: usize, old: SimTime, at: SimTime) {
-        if old == at {
-            return;
-        }
+    fn replace(&mut self, slot: usize, at: SimTime) {
         if at != SimTime::NEVER {
             self.events.push(event(slot, at), ());
         }

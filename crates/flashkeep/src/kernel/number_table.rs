@@ -108,18 +108,32 @@ impl NumberTable {
         chunk * CHUNK..end.min(self.len)
     }
 
+    /// The groups in which numbers may differ from 0.
+    fn groups_in_use(&self) -> impl Iterator<Item = usize> + '_ {
+        let all = 0..self.len.div_ceil(CHUNK * GROUP);
+        all.filter(|&group| self.groups.get(group).is_none_or(|&place| place != 0))
+    }
+
+    /// The chunks of a group.
+    fn chunks_of(&self, group: usize) -> std::ops::Range<usize> {
+        group * GROUP..self.len.div_ceil(CHUNK).min((group + 1) * GROUP)
+    }
+
     /// The places of numbers other than 0, ascending.
     pub fn used(&self) -> impl Iterator<Item = usize> + '_ {
-        let places = (0..self.len.div_ceil(CHUNK)).flat_map(|chunk| self.places_of(chunk));
-        places.filter(|&at| self.get(at) != 0)
+        let chunks = self.groups_in_use().flat_map(|group| self.chunks_of(group));
+        chunks.flat_map(|chunk| self.places_of(chunk)).filter(|&at| self.get(at) != 0)
     }
 
     /// Numbers at these places become 0.
     pub fn clear(&mut self, is_cleared: impl Fn(usize) -> bool) {
-        for chunk in 0..self.len.div_ceil(CHUNK) {
-            for at in self.places_of(chunk).filter(|&at| is_cleared(at)) {
-                if self.get(at) != 0 {
-                    *self.reach(at) = 0;
+        let groups: Vec<usize> = self.groups_in_use().collect();
+        for group in groups {
+            for chunk in self.chunks_of(group) {
+                for at in self.places_of(chunk).filter(|&at| is_cleared(at)) {
+                    if self.get(at) != 0 {
+                        *self.reach(at) = 0;
+                    }
                 }
             }
         }

@@ -103,6 +103,26 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
         Some(first)
     }
 
+    /// The sum of the entries of these numbers.
+    #[must_use]
+    pub fn sum(&self, numbers: Range<u64>) -> u64
+    where
+        T: Into<u64>,
+    {
+        let (mut at, mut sum) = (numbers.start, 0);
+        while at < numbers.end {
+            let end = numbers.end.min((at / CHUNK + 1) * CHUNK);
+            let within = (at % CHUNK) as usize..(at % CHUNK + end - at) as usize;
+            sum += match self.chunks.get((at / CHUNK) as usize) {
+                Some(Chunk::Mixed(entries)) => entries[within].iter().map(|&entry| entry.into()).sum(),
+                Some(Chunk::Alike(entry)) => (*entry).into() * (end - at),
+                None => 0,
+            };
+            at = end;
+        }
+        sum
+    }
+
     /// The table of what each entry is mapped to. The default is mapped to the default.
     #[must_use]
     pub fn map<U: Copy>(&self, to: impl Fn(T) -> U) -> Sparse<U> {
@@ -144,6 +164,7 @@ mod tests {
         assert_eq!(mixed(&table), 2);
         table.set_run(1..3 * CHUNK, 9);
         assert_eq!((table.get(0), table.get(1), table.get(3 * CHUNK)), (0, 9, 0));
+        assert_eq!([table.sum(0..2), table.sum(0..4 * CHUNK)], [9, 9 * (3 * CHUNK - 1)]);
         assert_eq!(mixed(&table), 2);
         assert_eq!(
             (table.alike(1..3 * CHUNK), table.alike(0..2), table.alike(5 * CHUNK..6 * CHUNK)),

@@ -236,7 +236,7 @@ impl Scheme for Mirror {
         self.used.as_ref()
     }
 
-    fn period(&self) -> Option<u32> {
+    fn period(&self, _: Range<u64>) -> Option<u32> {
         Some(1)
     }
 

@@ -270,8 +270,8 @@ impl Scheme for Any {
         of_any!(self, s => s.ever_used())
     }
 
-    fn period(&self) -> Option<u32> {
-        of_any!(self, s => s.period())
+    fn period(&self, codewords: Range<u64>) -> Option<u32> {
+        of_any!(self, s => s.period(codewords))
     }
 
     fn note_rows(&mut self, rows: Range<u64>) {

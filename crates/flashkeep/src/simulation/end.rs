@@ -28,9 +28,9 @@ pub(super) struct CountedRun {
 }
 
 impl<C: Contents, H: Body<C>> Device<C, H> {
-    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
-    /// correction may have failed unseen.
-    fn unreadable_pages(&self) -> Option<Bits> {
+    /// The pages that cannot be read, and the few that must be read to know; none if that is so of all, as where contents are
+    /// compared, or where error correction may have failed unseen.
+    fn unreadable_pages(&self) -> Option<(Bits, Bits)> {
         let Device { engine, body, .. } = self;
         let port = engine.ports().host();
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
@@ -127,12 +127,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// [`Simulation::count_up`].
     pub(super) fn find_lost_pages(&mut self) {
         match self.device.unreadable_pages() {
-            Some(lost) => {
+            Some((lost, unknown)) => {
                 self.device.engine.tree_mut().exposure_mut().lose_pages(&lost);
+                self.read_pages(&unknown);
                 debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
             None => self.read_everything(),
         }
+    }
+
+    /// Reads every existing page, without time and without counting.
+    fn read_everything(&mut self) {
+        let pages = self.device.port().pages().existing().clone();
+        self.read_pages(&pages);
     }
 
     /// Whether reading the pages of a small drive finds the same ones lost.
@@ -144,9 +151,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         before == self.device.engine.tree().exposure().lost().count()
     }
 
-    /// Reads every existing page, without time and without counting.
-    fn read_everything(&mut self) {
-        for page in self.device.port().pages().existing().clone().iter() {
+    /// Reads existing pages, without time and without counting.
+    fn read_pages(&mut self, pages: &Bits) {
+        for page in pages.iter() {
             // Not where the cache holds newer sectors.
             if self.device.port().cached(page) == 0 {
                 self.read_back(page);

@@ -174,7 +174,7 @@ pub fn serve(
     let drive = load_drive(&job)?;
     let workload = checked_workload(&job, &drive)?;
     free_large_tables();
-    check_memory(&drive);
+    check_memory::<Token>(&drive);
     let seed = job.seed.unwrap_or(1);
     let ended = if drive.is_device_set() {
         Simulation::<Token, _>::new(&job, &drive, &workload, build_array(&drive, seed))?.live(progress, ask)

@@ -11,8 +11,8 @@ use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, 
 use crate::error::Error;
 use crate::ftl::{HandleCounts, MapEntry};
 use crate::host::{
-    AddressMode, Addresses, Arbitration, Expected, HandleRanges, Handles, HostAccess, HostOrder, HostPages,
-    HostQueue, HostSpec, Interleave, PartialWrites, PriorityClass, Range, fragments,
+    AddressMode, Addresses, Arbitration, Existing, Expected, HandleRanges, Handles, HostAccess, HostOrder,
+    HostPages, HostQueue, HostSpec, Interleave, PartialWrites, PriorityClass, Range, fragments,
 };
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
@@ -194,7 +194,7 @@ fn begin<C: Contents>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
 ) -> Result<RunOutcome, Stop> {
     free_large_tables();
-    check_memory(drive);
+    check_memory::<C>(drive);
     if drive.is_device_set() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
@@ -203,11 +203,26 @@ fn begin<C: Contents>(
         .run(notes, progress)
 }
 
-/// Ends the run if the largest table of a drive does not fit in memory: its reverse map. All other tables have memory for
-/// written pages only.
-fn check_memory(drive: &Resolved) {
+/// Bytes that a run which keeps contents needs at least for each page of a full drive.
+const KEPT: u64 = 15;
+
+/// Ends the run if the largest table of a drive does not fit in memory, its reverse map; or what a run that keeps contents
+/// has of the pages of full drives. All other tables have memory for written pages only.
+fn check_memory<C: Contents>(drive: &Resolved) {
     if !drive.is_device_set() {
         check_room(drive.logical_pages().saturating_mul(size_of::<u32>() as u64));
+    }
+    if C::KEEP && matches!(drive.spec.start.existing, Existing::All | Existing::Steady) {
+        check_room(pages_of_drives(drive).saturating_mul(KEPT));
+    }
+}
+
+/// The pages of a drive, or of all drives of an array.
+fn pages_of_drives(drive: &Resolved) -> u64 {
+    match drive.disk() {
+        None if drive.is_array() => drive.array.iter().map(pages_of_drives).sum(),
+        None => drive.logical_pages(),
+        Some(_) => 0,
     }
 }
 

@@ -95,6 +95,10 @@ impl TriedDecay {
             of_old[valid] = here;
             left -= here;
             lost += here * rate;
+            if left <= 0.0 {
+                // None has fewer.
+                break;
+            }
         }
         of_old[0] = left;
         ValidLevels { of_old, young, lost }

@@ -22,8 +22,7 @@ impl<C: Contents> Translation<C> {
             let Command { start, count, .. } = controller.queues[Id::new(op)].command;
             let maps = &self.maps;
             let pages = start.low()..start.low() + u32::from(count);
-            let reverse_map =
-                pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
+            let reverse_map = pages.map(|lpn| (maps.pending(ftl, lpn) == Some(op)).then_some(lpn)).collect();
             self.backends[ftl].remapped.push(Remapped { op, reverse_map });
         }
         let reverse_map = self.backends[ftl].reverse_map(op).expect("just made sure");

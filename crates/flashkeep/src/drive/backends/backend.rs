@@ -165,6 +165,12 @@ impl Ftl {
         self.turn = if self.turn + 1 >= self.domain.extent[0] { 0 } else { self.turn + 1 };
     }
 
+    /// Its channels.
+    pub(super) fn channels(&self) -> std::ops::Range<usize> {
+        let first = self.domain.first.channel as usize;
+        first..first + self.domain.extent[0] as usize
+    }
+
     pub(in crate::drive) fn die_queues_range(&self) -> std::ops::Range<usize> {
         self.die_queues.start as usize..self.die_queues.end as usize
     }

@@ -302,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let DriveOp { token, command, .. } = controller.queues[op];
-        if self.ftl.maps.get(backend, command.start.low()) != MapEntry::Pending(op.raw()) {
+        if self.ftl.maps.pending(backend, command.start.low()) != Some(op.raw()) {
             return controller.answer_unplaced(now, op);
         }
         self.void(now, backend, command.start.low(), token, controller);

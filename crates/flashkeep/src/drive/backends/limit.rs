@@ -233,7 +233,7 @@ impl<C: Contents> DriveBackends<C> {
             let owner = self.ftl.backends[ftl]
                 .reverse_map(op.raw())
                 .map_or(Some(page), |reverse_map| reverse_map[usize::from(n)]);
-            match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == MapEntry::Pending(op.raw())) {
+            match owner.filter(|&owner| self.ftl.maps.pending(ftl, owner) == Some(op.raw())) {
                 Some(owner) => {
                     self.void(now, ftl, owner, token, controller);
                     self.count_unmapped(ftl, controller);

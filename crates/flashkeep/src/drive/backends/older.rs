@@ -26,10 +26,8 @@ impl<C: Contents> Translation<C> {
     /// Whether a write in flight replaces the copy at `ppn`.
     #[inline]
     pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
-        match self.maps.get(ftl, lpn) {
-            MapEntry::Pending(op) => controller.queues.older_copy(ftl, op, lpn, self) == Some(ppn),
-            MapEntry::At(_) | MapEntry::Unmapped => false,
-        }
+        let op = self.maps.pending(ftl, lpn);
+        op.is_some_and(|op| controller.queues.older_copy(ftl, op, lpn, self) == Some(ppn))
     }
 
     /// A page of a write in flight is no longer that write's: the copy that it would have replaced.
@@ -58,7 +56,7 @@ impl<C: Contents> Translation<C> {
         to: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return false };
+        let Some(op) = self.maps.pending(ftl, lpn) else { return false };
         let older = controller.queues.older_place(ftl, op, lpn, self);
         debug_assert_eq!(*older, Some(from), "only current pages move");
         *older = Some(to);
@@ -76,7 +74,7 @@ impl<C: Contents> Translation<C> {
         power: &Power,
         controller: &mut Controller<C>,
     ) -> Result<Option<Ppn>, ()> {
-        let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return Err(()) };
+        let Some(op) = self.maps.pending(ftl, lpn) else { return Err(()) };
         let older = controller.queues.older_copy(ftl, op, lpn, self);
         if older.is_some_and(|older| power.is_newer(older, sequence)) {
             return Err(());
@@ -88,7 +86,7 @@ impl<C: Contents> Translation<C> {
 impl<C: Contents> DriveBackends<C> {
     /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
     pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
-        if let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn)
+        if let Some(op) = self.ftl.maps.pending(ftl, lpn)
             && controller.queues.older_copy(ftl, op, lpn, &self.ftl).is_some()
         {
             let older = controller.queues.older_place(ftl, op, lpn, &self.ftl).take();

@@ -174,9 +174,12 @@ impl Packing {
             return None;
         }
         let all = controller.dies.channel(channel).die_queues.iter();
-        let die_queues = all.map(|&(die_queue, _)| &ftl.die_queues[die_queue as usize]);
-        let waiting = die_queues.filter(|die_queue| controller.queues.has_writes(die_queue.write_queue));
-        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, ftl, controller)).min()
+        let write_queues = all.map(|&(die_queue, _)| ftl.die_queues[die_queue as usize].write_queue);
+        // Dies with one queue of writes follow each other.
+        let mut last = None;
+        let others = write_queues.filter(|&write_queue| last.replace(write_queue) != Some(write_queue));
+        let waiting = others.filter(|&write_queue| controller.queues.has_writes(write_queue));
+        waiting.filter_map(|write_queue| self.gathers_until(write_queue, ftl, controller)).min()
     }
 
     /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in

@@ -2,9 +2,7 @@
 
 use super::backend::{DieQueue, Ftl};
 use super::{DriveBackends, Power, Translation};
-use crate::drive::controller::{
-    Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Queues, Taker, UnitPhase,
-};
+use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Queues, Taker};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
@@ -37,33 +35,22 @@ impl<C: Contents> Translation<C> {
         write_queue: u32,
         controller: &mut Controller<C>,
     ) {
-        for die_queue in self.backends[ftl].die_queues.clone() {
-            if self.die_queues[die_queue as usize].write_queue != write_queue {
-                continue;
-            }
-            let unit = self.die_queues[die_queue as usize].unit;
-            controller.dies.arm_unit(now, unit);
-            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
-            // there.
-            if controller.flash.commands.cache_program && controller.dies[unit].phase == UnitPhase::Free {
-                controller.dies.wake_to_accept(now, unit);
-            }
-            let channel = controller.dies[unit].channel as usize;
-            let cached = controller.flash.commands.cache_program;
-            let able = controller.dies.is_idle(now, unit) || cached && controller.dies.accepts(now, unit);
-            if able && controller.dies.channel(channel).free_at > now {
-                controller.dies.arm_channel(channel);
-            }
-        }
+        let cached = controller.flash.commands.cache_program;
+        let all = self.backends[ftl].channels();
+        let channels = if self.channels_offered(ftl) > 1 {
+            all
+        } else {
+            let one = self.channel_of_write_queue(ftl, write_queue, controller) as usize;
+            one..one + 1
+        };
+        let takes = |die_queue: u32| self.die_queues[die_queue as usize].write_queue == write_queue;
+        channels.for_each(|channel| controller.dies.arm_for_writes(now, channel, cached, takes));
     }
 
     /// Wakes the channels that may take an FTL's writes from its single write queue.
     pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.wake_for(now, ftl, self.backends[ftl].first_write_queue, controller);
-        let Ftl { domain, .. } = &self.backends[ftl];
-        for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
-            controller.dies.wake_channel(now, channel as usize);
-        }
+        self.backends[ftl].channels().for_each(|channel| controller.dies.wake_channel(now, channel));
     }
 
     /// Wakes the channels that may take writes of the FTLs that each have a single write queue.
@@ -278,8 +265,11 @@ impl<C: Contents> DriveBackends<C> {
         // An older write comes first: dies that could not take the earlier first write may be able to take this one.
         let overtakes =
             self.ftl.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
-        let gathers = self.packing.active && self.packing.gathers(now, write_queue, op, controller);
-        if (is_first || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
+        // It waits for others no more: with these it fills a word line, or it may not wait.
+        let completes = self.packing.active
+            && self.packing.gathers(now, write_queue, op, controller)
+            && self.packing.gathers_until(write_queue, &self.ftl, controller).is_none();
+        if (is_first || overtakes || completes) && !self.parts.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels, controller);
         }
     }

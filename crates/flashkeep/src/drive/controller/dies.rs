@@ -73,6 +73,8 @@ pub(in crate::drive) struct Channel {
     pub ready: u64,
     /// Units with planes to be collected.
     pub collecting: u64,
+    /// Units with operations under way whose end may still move, or that had some when they were settled last.
+    pub under_way: u64,
     /// Its die queues, each with its unit's bit in the masks.
     pub die_queues: Vec<(u32, u32)>,
     /// The die queue to which the next write is offered first.
@@ -364,14 +366,6 @@ impl Dies {
         self.accepts_at[unit.0 as usize] = at;
     }
 
-    /// Wakes a unit when its cache register can take data, if it cannot yet.
-    pub(in crate::drive) fn wake_to_accept(&mut self, now: SimTime, unit: UnitId) {
-        let at = unit.0 as usize;
-        if self.accepts_at[at] > now {
-            self.agenda.set(at, self.accepts_at[at]);
-        }
-    }
-
     /// The event of a unit is at `at`.
     pub(in crate::drive) fn wake_unit_at(&mut self, unit: UnitId, at: SimTime) {
         self.agenda.set(unit.0 as usize, at);
@@ -500,6 +494,39 @@ impl Dies {
         let free_at = self.free_at[unit.0 as usize];
         if free_at > now && free_at != SimTime::NEVER {
             self.agenda.set(unit.0 as usize, free_at);
+        }
+    }
+
+    /// Writes wait that some die queues take: the releases of their units become events, and that of the channel if one of
+    /// them can take data, be it for its register only.
+    pub(in crate::drive) fn arm_for_writes(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        cached: bool,
+        takes: impl Fn(u32) -> bool,
+    ) {
+        let Dies { units, free_at, accepts_at, agenda, channels, .. } = self;
+        let Channel { first_unit, die_queues, free_at: channel_free_at, .. } = &channels[channel];
+        let mut able = false;
+        for &(die_queue, n) in die_queues {
+            if !takes(die_queue) {
+                continue;
+            }
+            let unit = (first_unit + n) as usize;
+            let mut at = free_at[unit];
+            able |= at <= now;
+            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is there.
+            if cached && units[unit].phase == UnitPhase::Free {
+                able |= accepts_at[unit] <= now;
+                at = if accepts_at[unit] > now { accepts_at[unit] } else { at };
+            }
+            if at > now && at != SimTime::NEVER && agenda.at(unit) != at {
+                agenda.set(unit, at);
+            }
+        }
+        if able && *channel_free_at > now {
+            agenda.set(units.len() + channel, *channel_free_at);
         }
     }
 

@@ -27,7 +27,7 @@ mod under_way;
 mod visit;
 mod work;
 
-pub(super) use dies::{BusyUnitState, UnitPhase};
+pub(super) use dies::BusyUnitState;
 pub use errors::ErrorCounts;
 pub(super) use errors::{BitErrors, Verdict};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};

@@ -211,11 +211,18 @@ impl OpenOperations {
         Some(operations.front().filter(|_| suspended.is_none()).map_or(SimTime::NEVER, |one| one.end))
     }
 
+    /// Whether the first operation of a unit is over by now.
+    #[inline]
+    pub(super) fn is_over(&self, now: SimTime, unit: UnitId) -> bool {
+        let is_over = |UnitUnderWay { operations, suspended }: &UnitUnderWay| {
+            suspended.is_none() && operations.front().is_some_and(|operation| operation.end <= now)
+        };
+        self.unit(unit).is_some_and(is_over)
+    }
+
     /// Takes the first operation of a unit, if it is over by now.
     pub(super) fn take_over(&mut self, now: SimTime, unit: UnitId) -> Option<OpenOperation> {
-        let UnitUnderWay { operations, suspended } = self.unit_mut(unit)?;
-        let is_over = suspended.is_none() && operations.front()?.end <= now;
-        if is_over { operations.pop_front() } else { None }
+        if self.is_over(now, unit) { self.unit_mut(unit)?.operations.pop_front() } else { None }
     }
 
     /// Takes all operations of a unit, which is not suspended any more. `cut` is the instant at which those of a

@@ -104,8 +104,8 @@ impl<C: Contents> Controller<C> {
     /// A channel has been visited: its suspended units whose data have left resume, unless another read of theirs waits
     /// for the channel only.
     pub(super) fn resume_units(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
-        let Channel { first_unit, free_at, .. } = self.dies.channels[channel];
-        for unit in (first_unit..first_unit + self.dies.per_channel as u32).map(UnitId) {
+        let Channel { first_unit, free_at, under_way, .. } = self.dies.channels[channel];
+        for unit in bits(under_way).map(|bit| UnitId(first_unit + bit)) {
             let has_read = self.dies[unit].phase == UnitPhase::Suspended;
             let suspended = self.open.suspended(unit);
             let Some(suspended) = suspended.filter(|suspended| has_read && suspended.until <= now) else {

@@ -5,6 +5,7 @@
 //! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, the
 //! reports to observers, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
 
+use super::dies::{Channel, bits};
 use super::open_operations::{OpenOperation, PageUnderWay};
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
@@ -29,8 +30,9 @@ impl<C: Contents> Controller<C> {
     ) {
         self.open.push(unit, OpenOperation::new([granted, end], phases.summary, manner, cause));
         self.dies.arm_end(unit, &self.open);
+        let (channel, bit) = (self.dies[unit].channel, self.dies[unit].bit);
+        self.dies.channels[channel as usize].under_way |= bit;
         if self.accounts.watch.is_some() {
-            let channel = self.dies[unit].channel;
             let until = self.dies.channels[channel as usize].free_at;
             self.accounts.tell_hold(Resource::Channel(channel), granted, until, manner.kind, cause);
         }
@@ -101,27 +103,35 @@ impl<C: Contents> Controller<C> {
     // ---------------------------------------------------------------- ends
 
     /// Settles the operations of a unit that are over by now.
+    #[inline]
     pub(in crate::drive) fn settle_unit(
         &mut self,
         now: SimTime,
         unit: UnitId,
         backends: &mut DriveBackends<C>,
     ) {
-        let mut any = false;
+        if self.open.is_over(now, unit) {
+            self.settle_first(now, unit, backends);
+        }
+    }
+
+    /// The same, where the first of them is over.
+    fn settle_first(&mut self, now: SimTime, unit: UnitId, backends: &mut DriveBackends<C>) {
         while let Some(operation) = self.open.take_over(now, unit) {
-            any = true;
             self.settle(unit, &operation, backends);
         }
-        if any {
-            self.dies.arm_end(unit, &self.open);
-        }
+        self.dies.arm_end(unit, &self.open);
     }
 
     /// The same for the units of a channel.
     pub(super) fn settle_channel(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
-        let first = self.dies.channels[channel].first_unit;
-        for unit in first..first + self.dies.per_channel as u32 {
-            self.settle_unit(now, UnitId(unit), backends);
+        let Channel { first_unit, under_way, .. } = self.dies.channels[channel];
+        for bit in bits(under_way) {
+            let unit = UnitId(first_unit + bit);
+            self.settle_unit(now, unit, backends);
+            if self.open.of(unit).len() == 0 {
+                self.dies.channels[channel].under_way &= !(1 << bit);
+            }
         }
     }
 

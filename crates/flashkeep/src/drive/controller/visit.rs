@@ -256,9 +256,13 @@ impl<C: Contents> Controller<C> {
     /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
     #[inline(never)]
     pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+        let mut last = None;
         for at in 0..self.dies.channels[channel].die_queues.len() {
             let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
             let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
+            if last.replace(write_queue) == Some(write_queue) {
+                continue;
+            }
             let channels = backends.ftl.channels_offered(usize::from(ftl));
             let waits = self.queues.write_queues[write_queue as usize].head.is_some();
             let gathers = || backends.packing.gathers_until(write_queue, &backends.ftl, self).is_some();

@@ -21,6 +21,7 @@ use super::view::View;
 use crate::kernel::{Bits, RebuildQueue, Sparse};
 pub use codeword::Codeword;
 use oob::NewestCopy;
+use std::ops::Range;
 
 /// From what the engine derives the health of a scheme's pages.
 #[derive(Clone, Copy)]
@@ -261,6 +262,13 @@ impl Health {
     /// Whether a codeword lacks units.
     pub(super) fn is_degraded(&self, node: NodeId, codeword: u64) -> bool {
         self.nodes.get(node.index()).is_some_and(|health| health.degraded.has(codeword))
+    }
+
+    /// The end of the first of these codewords that lack units, or of those that do not.
+    pub(super) fn degraded_until(&self, node: NodeId, codewords: Range<u64>) -> u64 {
+        let Range { start, end } = codewords;
+        let degraded = self.nodes.get(node.index()).map(|health| &health.degraded);
+        degraded.map_or(end, |degraded| degraded.next(start, end, !degraded.has(start)))
     }
 
     /// Whether no codeword of any node lacks a unit, and no page without protection was lost.

@@ -4,6 +4,7 @@ use crate::engine::{Code, Key, Member, Page, Role};
 use crate::kernel::Divisor;
 use crate::schemes::SchemeOptions;
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// The layout of stripes: which members have the parities. Stripe `s` consists of page `s` of every member with data of
 /// it; data units are numbered upwards over the members and skip the parities.
@@ -48,8 +49,9 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// The places of the units of a stripe.
     fn seats(&self, stripe: u32) -> Self::Seats;
 
-    /// After how many stripes the places of units repeat, where stripe `n` has page `n` of each member.
-    fn period(&self) -> Option<u32> {
+    /// After how many stripes of a run the places of units repeat, where stripe `n` has page `n` of each member.
+    fn period(&self, stripes: Range<u64>) -> Option<u32> {
+        let _ = stripes;
         None
     }
 
@@ -127,7 +129,7 @@ impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
         PARITIES
     }
 
-    fn period(&self) -> Option<u32> {
+    fn period(&self, _: Range<u64>) -> Option<u32> {
         u32::from(self.members).checked_mul(self.by_unit.map_or(1, Divisor::by))
     }
 
@@ -167,7 +169,7 @@ impl ParityLayout for Fixed {
         1
     }
 
-    fn period(&self) -> Option<u32> {
+    fn period(&self, _: Range<u64>) -> Option<u32> {
         Some(1)
     }
 

@@ -4,6 +4,7 @@ use super::layout::{ParityLayout, Rotated, RowLayout, Seats};
 use crate::engine::Code;
 use crate::schemes::SchemeOptions;
 use crate::schemes::lrc::LrcOptions;
+use std::ops::Range;
 
 /// Parities of local groups, then global ones, on adjacent members; they move to the left as those of RAID-5 do.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -31,8 +32,8 @@ impl ParityLayout for LocalGroups {
         self.code.parities()
     }
 
-    fn period(&self) -> Option<u32> {
-        self.places.period()
+    fn period(&self, stripes: Range<u64>) -> Option<u32> {
+        self.places.period(stripes)
     }
 
     #[inline]

@@ -136,8 +136,8 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         self.waiting.is_none().then_some(&self.stripes.written)
     }
 
-    fn period(&self) -> Option<u32> {
-        self.stripes.layout.period()
+    fn period(&self, stripes: Range<u64>) -> Option<u32> {
+        self.stripes.layout.period(stripes)
     }
 
     fn note_rows(&mut self, rows: Range<u64>) {

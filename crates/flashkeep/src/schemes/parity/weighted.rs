@@ -8,6 +8,7 @@ use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
 use crate::kernel::{Bits, Divisor, RebuildQueue};
 use crate::schemes::SchemeOptions;
 use crate::schemes::published::diff_raid::DiffOptions;
+use std::ops::Range;
 
 /// Members have different shares of the parities, in a pattern that repeats. A data unit is on the member of its
 /// number, or, where that has the parity, on the last one: where another member gets a stripe's parity, the parity and
@@ -79,9 +80,9 @@ impl ParityLayout for Weighted {
         Seats::of(self, stripe)
     }
 
-    fn period(&self) -> Option<u32> {
+    fn period(&self, stripes: Range<u64>) -> Option<u32> {
         let period = (self.pattern.len() as u32).checked_mul(self.by_unit.map_or(1, Divisor::by));
-        period.filter(|_| self.old.count() == 0)
+        period.filter(|_| self.old.uniform(stripes).is_some())
     }
 }
 
@@ -162,7 +163,14 @@ impl Parity<Weighted> {
 
     /// The same for all stripes.
     pub(in crate::schemes) fn look_at_all(&self, view: &View<'_>, reshuffle: &mut Reshuffle) {
-        self.stripes.layout.old.iter().for_each(|stripe| self.look_at(stripe as u32, view, reshuffle));
+        for run in self.stripes.layout.old.runs() {
+            let mut at = run.start;
+            while at < run.end {
+                let alike = at..view.degraded_until(at..run.end);
+                reshuffle.rebuild_queue.set_run(alike.clone(), !view.is_degraded(at));
+                at = alike.end;
+            }
+        }
     }
 
     /// Moves the parity of one stripe to who is to have it from now on; false where there is none that can be moved.

@@ -142,8 +142,8 @@ impl Scheme for DiffRaid {
         self.parity.used()
     }
 
-    fn period(&self) -> Option<u32> {
-        self.parity.period()
+    fn period(&self, stripes: Range<u64>) -> Option<u32> {
+        self.parity.period(stripes)
     }
 
     fn grain(&self, verb: Verb) -> u32 {
