@@ -62,6 +62,8 @@ def related(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     parts: tuple[str, ...] = RESPONSES if case.relation == "shifted" else RESULTS
     parts = tuple(part for part in parts if case.relation != "unmeasured" or part != "latency_us")
     first, second = (dict(flat({part: of["summary"].get(part) for part in parts})) for of in (answer, other))
+    for shown, of in ((first, answer), (second, other)):
+        shown["integrity.lost_pages"] = of["summary"]["integrity"]["lost_pages"]
     unlike = [path for path in {**first, **second} if first.get(path) != second.get(path)]
     told = ", ".join(f"{path} {first.get(path)} and {second.get(path)}" for path in unlike[:3])
     return [Finding(f"relation.{case.relation}", told)] if unlike else []
