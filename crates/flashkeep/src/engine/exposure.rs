@@ -158,10 +158,8 @@ impl<S: Scheme> Nodes<S> {
     #[must_use]
     pub fn unreadable(&self, pages: &Bits, is_sound: &dyn Fn(BackendId) -> bool) -> Option<(Bits, Bits)> {
         let mut lost = self.unreadable_at(NodeId::ROOT, pages, is_sound)?;
-        let mut unknown = self.gaps.missing(NodeId::ROOT)?;
-        let others: Vec<u64> = unknown.iter().filter(|&page| !pages.has(page)).collect();
-        others.into_iter().for_each(|page| _ = unknown.set(page, false));
-        unknown.iter().for_each(|page| _ = lost.set(page, false));
+        let unknown = self.gaps.missing_of(NodeId::ROOT, pages.clone());
+        unknown.runs().for_each(|run| lost.set_run(run, false));
         Some((lost, unknown))
     }
 
@@ -197,10 +195,7 @@ impl<S: Scheme> Nodes<S> {
                 Some(alive.fold(pages.clone(), |lost, &child| self.gaps.missing_of(child, lost)))
             }
             Protection::Stripes(stripes) if scheme.used().is_some() && !stripes.defers() => {
-                let mut lost = self.health.lost(node).cloned().unwrap_or_default();
-                let kept: Vec<u64> = lost.iter().filter(|&page| !pages.has(page)).collect();
-                kept.into_iter().for_each(|page| _ = lost.set(page, false));
-                Some(lost)
+                Some(self.health.lost(node).map_or_else(Bits::default, |lost| lost.common(pages)))
             }
             _ => None,
         }

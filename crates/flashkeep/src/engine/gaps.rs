@@ -54,12 +54,6 @@ impl Gaps {
         self.nodes.get(node.index()).and_then(Option::as_ref).is_some_and(|gap| gap.all_but)
     }
 
-    /// The pages that the node lacks; none if these are all but some.
-    pub(super) fn missing(&self, node: NodeId) -> Option<Bits> {
-        let gap = self.nodes.get(node.index()).and_then(Option::as_ref);
-        gap.map_or_else(|| Some(Bits::default()), |gap| (!gap.all_but).then(|| gap.pages.clone()))
-    }
-
     /// Those of these pages that the node lacks.
     pub(super) fn missing_of(&self, node: NodeId, mut pages: Bits) -> Bits {
         let Some(Some(gap)) = self.nodes.get(node.index()) else { return Bits::default() };
@@ -67,9 +61,7 @@ impl Gaps {
             gap.pages.runs().for_each(|run| pages.set_run(run, false));
             return pages;
         }
-        let mut missing = Bits::default();
-        gap.pages.iter().filter(|&page| pages.has(page)).for_each(|page| _ = missing.set(page, true));
-        missing
+        gap.pages.common(&pages)
     }
 
     /// Whether the node lacks no page.

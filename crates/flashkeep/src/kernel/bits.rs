@@ -227,6 +227,21 @@ impl Bits {
         })
     }
 
+    /// The numbers that both sets have.
+    #[must_use]
+    pub fn common(&self, other: &Bits) -> Bits {
+        let mut common = Bits::default();
+        for run in self.runs() {
+            let mut at = other.next(run.start, run.end, true);
+            while at < run.end {
+                let end = other.next(at, run.end, false);
+                common.set_run(at..end, true);
+                at = other.next(end, run.end, true);
+            }
+        }
+        common
+    }
+
     /// Its numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.runs().flatten()
@@ -279,6 +294,11 @@ mod tests {
                 prop_assert!((0..300_000).all(|at| bits.has(at as u64) == plain[at]));
             }
             let found: Vec<u64> = (0..300_000).filter(|&at| plain[at as usize]).collect();
+            let mut half = Bits::default();
+            half.set_run(70_001..170_000, true);
+            let within: Vec<u64> = found.iter().copied().filter(|at| (70_001..170_000).contains(at)).collect();
+            prop_assert_eq!(bits.common(&half).iter().collect::<Vec<_>>(), &within[..]);
+            prop_assert_eq!(half.common(&bits).iter().collect::<Vec<_>>(), within);
             prop_assert_eq!(bits.iter().collect::<Vec<_>>(), found);
         }
     }

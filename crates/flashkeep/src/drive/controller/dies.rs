@@ -521,7 +521,7 @@ impl Dies {
                 able |= accepts_at[unit] <= now;
                 at = if accepts_at[unit] > now { accepts_at[unit] } else { at };
             }
-            if at > now && at != SimTime::NEVER && agenda.at(unit) != at {
+            if at > now && at != SimTime::NEVER {
                 agenda.set(unit, at);
             }
         }
