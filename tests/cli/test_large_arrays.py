@@ -60,7 +60,7 @@ def far_pages(capacity: int, seed: int) -> list[int]:
         (24, "raid6", 22),
         (24, "none", 24),
         (24, "raid-tp", 21),
-        pytest.param(24, "chained", 12, marks=pytest.mark.full),
+        (24, "chained", 12),
     ],
 )
 def test_pages_far_out_are_read_back_after_a_failure(
@@ -101,6 +101,28 @@ def test_pages_far_out_survive_a_power_cut(
     integrity = result["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
     assert integrity["power_cuts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("drive", "options", "read_back"),
+    [
+        ("tlc-client", ("--verify",), 0),
+        ("tlc-client", ("--fail", "power@50%"), 120_000_000),
+        ("nearline-18tb", ("--fail", "power@50%", "--fail", "page:5@10%"), 250_000_000),
+    ],
+)
+def test_contents_of_a_full_preset_follow_from_a_rule(
+    flashkeep: Command, drive: str, options: tuple[str, ...], read_back: int
+) -> None:
+    """The pages of the drive are not created one by one, which took minutes and 3 to 8 GB."""
+    workload = "synth:random,requests=5k,size=16KiB,rate=4k,footprint=1GiB"
+    code, out, err = flashkeep("run", drive, workload, *options, "--json")
+    result = json.loads(out)
+    integrity = result["integrity"]
+    lost = options.count("page:5@10%")
+    assert (code, integrity["wrong_reads"], integrity["lost_pages"]) == (3 if lost else 0, 0, lost), err
+    assert integrity["pages_read_back"] >= read_back
+    assert result["run"]["peak_rss_mib"] < 1500
 
 
 def test_disks_of_18_tb(flashkeep: Command, tmp_path: Path) -> None:

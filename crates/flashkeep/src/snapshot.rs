@@ -14,7 +14,7 @@ use std::path::Path;
 const MAGIC: &[u8; 6] = b"FKAGED";
 
 /// The version changes whenever the contents of the state change.
-const VERSION: u16 = 19;
+const VERSION: u16 = 20;
 
 /// Bytes of the checksum.
 const DIGEST: usize = 32;

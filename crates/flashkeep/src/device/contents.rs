@@ -17,6 +17,12 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn token(token: u64) -> Self;
 
+    /// The contents of a page of the host before its first write.
+    #[must_use]
+    fn initial(page: u64) -> Self {
+        Self::token(Version::Written(page, 0).stamp())
+    }
+
     /// Other contents: what a decoder returns that takes a codeword for another one.
     #[must_use]
     fn corrupted(self) -> Self;

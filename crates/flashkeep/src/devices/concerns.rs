@@ -11,7 +11,7 @@ use crate::drive::{
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::kernel::{Factor, SimTime, Span};
+use crate::kernel::{Bits, Factor, SimTime, Span};
 use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
@@ -159,6 +159,14 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 
     fn reset_error_counts(&mut self) {
         self.drives_mut().for_each(Drive::reset_error_counts);
+    }
+
+    fn changed_pages(&self, backend: BackendId) -> Option<Bits> {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.changed_pages(backend),
+            (AnyDevice::Disk(disk), _) => Some(disk.changed_pages()),
+            (AnyDevice::Memory(_), _) => None,
+        }
     }
 
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {

@@ -353,15 +353,28 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
     fn places_in_order(&self, backend: BackendId) -> bool {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.places_in_order(backend),
-            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
+            (AnyDevice::Disk(disk), _) => !disk.is_dead(),
+            (AnyDevice::Memory(_), _) => false,
         }
     }
 
     fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
         let at = usize::from(self.place_of[usize::from(backend.0)]);
-        if let (AnyDevice::Flash(drive), backend) = self.find_mut(backend) {
-            drive.place_in_order(backend, pages);
-            self.take_off(at);
+        match self.find_mut(backend) {
+            (AnyDevice::Flash(drive), backend) => {
+                drive.place_in_order(backend, pages);
+                self.take_off(at);
+            }
+            (AnyDevice::Disk(disk), _) => disk.create(pages.start as u32..pages.end as u32),
+            (AnyDevice::Memory(_), _) => {}
+        }
+    }
+
+    fn create_by_rule(&mut self, backend: BackendId) -> u32 {
+        match self.find_mut(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.create_by_rule(backend),
+            (AnyDevice::Disk(disk), _) => disk.created(),
+            (AnyDevice::Memory(_), _) => 0,
         }
     }
 

@@ -30,7 +30,7 @@ use crate::engine::{
     BackendId, BackendView, Backends, Breakdown, BusyHistory, Command, CompletionToken, Contents, Done,
     FixedMap, Flags, OobData, Page, ReadEstimate, Verb,
 };
-use crate::kernel::{Factor, SimTime, Span};
+use crate::kernel::{Bits, Factor, SimTime, Span};
 use cache::DiskCache;
 use mechanics::Mechanics;
 use pages::DiskPages;
@@ -223,6 +223,18 @@ impl<C: Contents> Disk<C> {
     #[must_use]
     pub fn pages(&self) -> u32 {
         self.pages.len()
+    }
+
+    /// The pages before this one were created by a rule.
+    #[must_use]
+    pub fn created(&self) -> u32 {
+        self.pages.created()
+    }
+
+    /// The pages that are not known to be as they were created by the rule.
+    #[must_use]
+    pub fn changed_pages(&self) -> Bits {
+        self.pages.changed()
     }
 
     /// The time in which the memory serves a page.

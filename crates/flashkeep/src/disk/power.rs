@@ -13,6 +13,7 @@ use crate::drive::{OpKind, Recovery};
 use crate::engine::{Cause, Contents, FixedMap, OobData, Page};
 use crate::kernel::{SimTime, Span, sorted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 /// A write that may not be on the platter.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +56,19 @@ pub(super) struct Platter<C> {
     poisoned: BTreeSet<u32>,
 }
 
+/// The number of the write that created pages by a rule.
+const INITIAL: u64 = 1;
+
 /// The least number of fates at which those that are settled are taken out.
 const FATES: usize = 256;
 
 impl<C: Contents> Disk<C> {
+    /// Pages that did not exist are created with the contents that the host's pages of the same numbers begin with.
+    pub fn create(&mut self, pages: Range<u32>) {
+        self.pages.create(pages);
+        self.number_from(INITIAL);
+    }
+
     /// The disk is going to lose its power: from now on it keeps what it needs for that.
     pub fn expect_power_cuts(&mut self) {
         self.platter = Some(Box::new(Platter {
@@ -101,7 +111,8 @@ impl<C: Contents> Disk<C> {
     pub(super) fn oob_of(&self, page: Page) -> Option<OobData> {
         let platter = self.platter.as_ref()?;
         let stamp = self.contents_of(page)?.stamp();
-        let sequence = platter.numbers.get(&page.low()).copied().unwrap_or_default();
+        let created = if page.low() < self.pages.created() { INITIAL } else { 0 };
+        let sequence = platter.numbers.get(&page.low()).copied().unwrap_or(created);
         Some(OobData { sequence, stamp, mark: 0 })
     }
 
@@ -111,7 +122,8 @@ impl<C: Contents> Disk<C> {
         platter.last += 1;
         let number = platter.last;
         platter.poisoned.remove(&page);
-        let before = platter.numbers.insert(page, number);
+        let created = (page < self.pages.created()).then_some(INITIAL);
+        let before = platter.numbers.insert(page, number).or(created);
         let Some(sequence) = sequence else {
             platter.fates.remove(&page);
             return;

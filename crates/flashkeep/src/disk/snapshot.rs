@@ -11,9 +11,7 @@ impl<C: Contents> Disk<C> {
     /// Where something is under way, or it has failed.
     pub fn save(&self, snapshot: &mut Writer) {
         assert!(self.is_quiet() && !self.dead && !self.spoilt, "a disk at rest, and whole");
-        let held = (0..self.pages.len()).filter(|&page| self.pages.holds(page));
-        snapshot
-            .put(&held.map(|page| (page, self.pages.contents(page).stamp())).collect::<Vec<(u32, u64)>>());
+        snapshot.put(&self.pages.state());
         snapshot.put(&self.numbers());
     }
 
@@ -22,8 +20,7 @@ impl<C: Contents> Disk<C> {
     /// # Errors
     /// In words: it is not one of a disk like this.
     pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
-        let held: Vec<(u32, u64)> = snapshot.take()?;
-        held.into_iter().for_each(|(page, stamp)| self.pages.write(page, C::token(stamp)));
+        self.pages.restore(snapshot.take()?);
         self.take_numbers(snapshot.take()?);
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::UnitId;
 use crate::ftl::ageing::{Model, Wish};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Bits, SimTime, Span};
 use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> BlockDevice<C> for Drive<C> {
@@ -122,6 +122,10 @@ impl<C: Contents> Inspect<C> for Drive<C> {
 
     fn reset_error_counts(&mut self) {
         self.controller.errors.reset_counts();
+    }
+
+    fn changed_pages(&self, backend: BackendId) -> Option<Bits> {
+        self.backends.ftl.changed_pages(usize::from(backend.0))
     }
 
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {

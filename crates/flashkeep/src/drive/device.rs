@@ -9,7 +9,7 @@ use super::{
 };
 use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Bits, SimTime, Span};
 use crate::snapshot::{Reader, Writer};
 
 /// The timed path of a device: it takes commands and reports completions ([`Backends`]), and advances time.
@@ -63,6 +63,9 @@ pub trait Inspect<C: Contents> {
     fn error_counts(&self) -> Option<ErrorCounts>;
     /// Clears these counts.
     fn reset_error_counts(&mut self);
+    /// The pages of a backend that are not known to be as they were created by a rule with contents
+    /// ([`Backends::create_by_rule`]); none if there is no such rule.
+    fn changed_pages(&self, backend: BackendId) -> Option<Bits>;
     /// The contents of a backend's page; none if the page does not exist or cannot be read.
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C>;
     /// Collections that have ended in their turn, and out of it; none without turns.

@@ -39,6 +39,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
         self.backends.place_run(backend, pages.start as u32..pages.end as u32, &mut self.controller);
     }
 
+    fn create_by_rule(&mut self, backend: BackendId) -> u32 {
+        self.backends.create_by_rule(backend, &mut self.controller)
+    }
+
     fn fill(&mut self, fills: bool) {
         self.backends.immediate.fill(fills);
     }

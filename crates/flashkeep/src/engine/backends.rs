@@ -237,6 +237,13 @@ pub trait Backends<C: Contents>: BackendView {
         let _ = (backend, pages);
     }
 
+    /// Pages that have been created in order, of the only backend that there is, have the contents of the host's pages of the
+    /// same numbers ([`Contents::initial`]), as far as their places follow from a rule. Returns the first page beyond these.
+    fn create_by_rule(&mut self, backend: BackendId) -> u32 {
+        let _ = backend;
+        0
+    }
+
     /// From now on, or no longer, pages that are written before time 0 and have a place stay there, and only take the
     /// contents.
     fn fill(&mut self, fills: bool) {

@@ -128,14 +128,15 @@ impl Gaps {
 }
 
 impl<S: Scheme> Nodes<S> {
-    /// Clears the record of known zeros for a scheme that knows which pages are none, and whose copies have equal addresses,
-    /// as long as members have all of their pages or have been replaced; false if that is not so.
+    /// Clears the record of known zeros for a scheme that knows which pages are none, as long as members have all of their
+    /// pages or have been replaced; false if that is not so.
     fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
         let children = self[node].children.clone();
         let Some(scheme) = self.scheme(node) else { return false };
-        let (Some(used), Some(1)) = (scheme.used(), scheme.period(0..scheme.capacity())) else {
-            return false;
-        };
+        let Some(used) = scheme.used() else { return false };
+        if scheme.period(0..scheme.capacity()) != Some(1) {
+            return self.close_gaps_but_of_used(node);
+        }
         let alive = || children.iter().copied().filter(|child| self[*child].alive);
         let is_replaced = |child: NodeId| self.gaps.lacks_all_but_some(child);
         let known = |child: NodeId| self.gaps.lacks_none(child) || is_replaced(child);
@@ -152,6 +153,30 @@ impl<S: Scheme> Nodes<S> {
         for child in replaced {
             unused.iter().for_each(|run| self.gaps.set_run(child, run.clone(), false));
         }
+        true
+    }
+
+    /// The same where the copies of a page have different addresses, if only one member has been replaced: that of its pages
+    /// which are copies of known zeros the other copies are there.
+    fn close_gaps_but_of_used(&mut self, node: NodeId) -> bool {
+        let children = &self[node].children;
+        let is_whole = |child: &NodeId| self[*child].alive && self.gaps.lacks_none(*child);
+        let mut others = (0..).zip(children).filter(|(_, child)| !is_whole(child));
+        let (Some((at, &child)), None) = (others.next(), others.next()) else { return false };
+        if !self[child].alive || !self.gaps.lacks_all_but_some(child) {
+            return false;
+        }
+        let (Some(scheme), mut lacking) = (self.scheme(node), Bits::default()) else { return false };
+        for page in scheme.used().into_iter().flat_map(Bits::iter) {
+            scheme.places(Page(page), |member, place| {
+                if member == Member(at) && self.gaps.lacks(child, place.0) {
+                    lacking.set(place.0, true);
+                }
+            });
+        }
+        // No member has more pages than the scheme: there are at least as many members as copies.
+        self.gaps.set_run(child, 0..scheme.capacity(), false);
+        lacking.runs().for_each(|run| self.gaps.set_run(child, run, true));
         true
     }
 

@@ -375,11 +375,11 @@ impl<S: Scheme> Nodes<S> {
         self[node].backend
     }
 
-    /// The only backend, if the root passes every command on to it unchanged.
+    /// The only backend, if the root passes every command on to it unchanged, and without a port of its own.
     #[must_use]
     pub fn only_backend(&self) -> Option<BackendId> {
-        let only = self[NodeId::ROOT].only.filter(|_| !self.has_faults)?;
-        self[only].backend
+        let only = &self[self[NodeId::ROOT].only?];
+        only.backend.filter(|_| only.port.is_none())
     }
 
     /// The node of a backend; none for a hot spare.

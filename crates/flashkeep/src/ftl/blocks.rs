@@ -77,9 +77,12 @@ pub struct Blocks<C> {
     pub(super) opened: Vec<u32>,
     openings: u32,
     pub(super) reverse_map: ReverseMap,
-    /// The contents of each physical page, if contents are kept.
+    /// The contents of each physical page, if contents are kept; if it was created by a rule, the difference to
+    /// those that it had then.
     #[serde(skip)]
     pub(super) contents: Sparse<C>,
+    /// The erases of each block when pages were created by a rule with contents; empty if none were.
+    pub(super) initial_erases: Vec<u32>,
     #[serde(skip)]
     pub(super) defects: Defects,
     /// Clean pages of blocks that were written in part before time 0; empty where there are none.
@@ -129,6 +132,7 @@ impl<C: Contents> Blocks<C> {
             openings: 0,
             reverse_map: ReverseMap::new(geometry, |plane| first_block(geometry, plane)),
             contents: Sparse::default(),
+            initial_erases: Vec::new(),
             defects: Defects::default(),
             clean: Vec::new(),
             victims: Vec::new(),
@@ -330,13 +334,13 @@ impl<C: Contents> Blocks<C> {
         }
         self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
         if C::KEEP {
-            self.contents.set(u64::from(ppn.0), contents);
+            self.set_contents(ppn, contents);
         }
     }
 
     /// A programmed page has these contents.
     pub fn set_contents(&mut self, ppn: Ppn, contents: C) {
-        self.contents.set(u64::from(ppn.0), contents);
+        self.contents.set(u64::from(ppn.0), contents.plus(1, self.initial_contents_of(ppn)));
     }
 
     /// Erases a block of a plane that is not filled in order, however much of it was programmed; no page is valid.

@@ -61,6 +61,13 @@ impl<C: Contents> Blocks<C> {
         word.is_some_and(|word| word >> (ppn.0 % 64) & 1 == 1)
     }
 
+    /// Whether a page from `first` on, before `end`, has failed by itself or is unreadable.
+    pub(super) fn has_defects(&self, first: Ppn, end: Ppn) -> bool {
+        let at = self.defects.pages.partition_point(|&page| page < first);
+        let has_failed = self.defects.pages.get(at).is_some_and(|&page| page < end);
+        has_failed || (self.has_unreadable() && (first.0..end.0).any(|page| self.is_unreadable(Ppn(page))))
+    }
+
     /// Marks the page as unreadable until its block is erased.
     pub fn poison(&mut self, ppn: Ppn) {
         if self.defects.unreadable.is_empty() {
@@ -78,7 +85,7 @@ impl<C: Contents> Blocks<C> {
     /// A page holds other data than were written.
     pub fn corrupt(&mut self, ppn: Ppn) {
         if C::KEEP {
-            self.contents.set(u64::from(ppn.0), self.contents(ppn).corrupted());
+            self.set_contents(ppn, self.contents(ppn).corrupted());
         }
     }
 
@@ -190,7 +197,9 @@ impl<C: Contents> Blocks<C> {
         self.reinstate_block(plane, block);
         self.forget_handles(plane, block);
         self.unblot(plane, block);
-        std::mem::take(&mut self.erases[self.geometry.block_index(plane, block)])
+        let index = self.geometry.block_index(plane, block);
+        self.forget_initial(index..index + 1);
+        std::mem::take(&mut self.erases[index])
     }
 
     /// A page that had failed by itself can be programmed again when its turn comes; whether there was one.
@@ -269,6 +278,7 @@ impl<C: Contents> Blocks<C> {
         self.score[blocks.clone()].fill(FREE);
         self.closed[blocks.clone()].fill(0);
         let old = self.erases[blocks.clone()].iter().copied().map(u64::from).sum();
+        self.forget_initial(blocks.clone());
         self.erases[blocks].fill(0);
         (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
         (0..self.geometry.all_blocks()).for_each(|block| self.forget_handles(plane, block));

@@ -38,6 +38,19 @@ impl InitialPlaces {
         }
     }
 
+    /// How many pages have their places in a block of `pages` pages.
+    #[must_use]
+    pub fn pages_in(&self, first: Ppn, pages: u32) -> u32 {
+        match self {
+            InitialPlaces::Steady(places) => places.pages_in(first),
+            // They follow each other.
+            InitialPlaces::InTurn(..) => {
+                (0..pages).take_while(|n| self.owner(Ppn(first.0 + n)).is_some()).count() as u32
+            }
+            InitialPlaces::None => 0,
+        }
+    }
+
     /// Whether pages of a backend have places.
     #[must_use]
     pub fn has_backend(&self, backend: usize) -> bool {

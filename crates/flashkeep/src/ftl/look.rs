@@ -83,7 +83,10 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     #[inline]
     pub fn contents(&self, ppn: Ppn) -> C {
-        if C::KEEP { self.contents.get(u64::from(ppn.0)) } else { C::default() }
+        if !C::KEEP {
+            return C::default();
+        }
+        self.contents.get(u64::from(ppn.0)).plus(1, self.initial_contents_of(ppn))
     }
 
     /// The contents of every physical page, if contents are kept.

@@ -198,6 +198,53 @@ impl Maps {
         old
     }
 
+    /// All pages are unmapped; or, if their places at time 0 still hold, where they were then.
+    pub fn forget(&mut self, keeps_initial: bool) {
+        *self = Maps {
+            initial: self.initial.take().filter(|_| keeps_initial),
+            ..Maps::new(self.backends, self.len())
+        };
+    }
+
+    /// The pages of a backend that are not known to be where they were at time 0; all of them if there is no rule for those
+    /// places.
+    #[must_use]
+    pub fn moved(&self, backend: usize) -> Bits {
+        let mut moved = Bits::default();
+        if !self.initial.as_ref().is_some_and(|initial| initial.has_backend(backend)) {
+            moved.set_run(0..self.len().into(), true);
+            return moved;
+        }
+        let of_backend = |at: &usize| at % self.backends == backend;
+        let unmapped = self.unmapped.iter().map(|at| at as usize);
+        for at in self.entries.used().chain(unmapped).filter(of_backend) {
+            moved.set((at / self.backends) as u64, true);
+        }
+        moved
+    }
+
+    /// The pages of a backend before this one have places by a rule, but for those [without](Maps::without_place).
+    #[must_use]
+    pub fn initial_end(&self, backend: usize) -> u32 {
+        match &self.initial {
+            Some(InitialPlaces::InTurn(_, end)) => *end,
+            Some(initial) if initial.has_backend(backend) => self.len(),
+            _ => 0,
+        }
+    }
+
+    /// How many pages had places in a block at time 0, as far as these still hold.
+    #[must_use]
+    pub fn initial_pages_in(&self, first: Ppn, pages: u32) -> u16 {
+        self.initial.as_ref().map_or(0, |initial| initial.pages_in(first, pages)) as u16
+    }
+
+    /// The place of a page at time 0.
+    #[must_use]
+    pub fn initial_place(&self, backend: usize, lpn: u32) -> Option<Ppn> {
+        self.initial.as_ref()?.at(backend, lpn)
+    }
+
     /// Whether any entries of 0 represent places.
     #[must_use]
     pub fn has_initial(&self) -> bool {

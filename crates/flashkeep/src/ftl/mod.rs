@@ -6,6 +6,7 @@ mod blocks;
 mod defects;
 mod handles;
 mod initial;
+mod initial_pages;
 mod look;
 mod map;
 mod options;

@@ -67,7 +67,13 @@ impl ReverseMap {
 
     #[inline]
     fn unset(&self, ppn: Ppn) -> u32 {
-        self.initial.as_ref().and_then(|initial| initial.owner(ppn)).unwrap_or(0)
+        self.initial_owner(ppn).unwrap_or(0)
+    }
+
+    /// The page whose place before time 0 this was.
+    #[inline]
+    pub(super) fn initial_owner(&self, ppn: Ppn) -> Option<u32> {
+        self.initial.as_ref()?.owner(ppn)
     }
 
     /// Pages were programmed before time 0.

@@ -136,6 +136,14 @@ impl SteadyPlaces {
         Some(Ppn(block.first.0 + page))
     }
 
+    /// How many pages have their places in a block.
+    #[must_use]
+    pub fn pages_in(&self, first: Ppn) -> u32 {
+        let at = self.of_block[(first.0 >> self.page_bits) as usize] as usize;
+        let has_backend = self.has_backend(self.ends.partition_point(|&end| end <= at));
+        self.blocks.get(at).filter(|_| has_backend).map_or(0, |block| block.valid)
+    }
+
     /// The page whose place this is.
     #[must_use]
     pub fn owner(&self, ppn: Ppn) -> Option<u32> {

@@ -88,7 +88,7 @@ impl<C: Contents> HostPages<C> {
         self.trimmed = snapshot.take()?;
         if C::KEEP {
             self.oracle = Oracle::restored(versions);
-            for page in port.pages().existing().iter().collect::<Vec<_>>() {
+            for (page, _) in self.oracle.versions().iter() {
                 port.set_stored(page, self.oracle.current(page));
             }
         }
@@ -105,6 +105,11 @@ impl<C: Contents> HostPages<C> {
     #[must_use]
     pub fn version(&self, page: u64) -> u16 {
         self.oracle.version(page)
+    }
+
+    /// The same of all pages that were written.
+    pub fn versions(&self) -> impl Iterator<Item = (u64, u16)> {
+        self.oracle.versions().iter()
     }
 
     /// After a power cut, a page is found to hold this version, which may be older than the last one acknowledged.

@@ -6,11 +6,14 @@
 pub struct OutOfMemory {
     /// The size that was asked for, in bytes.
     pub bytes: u64,
+    /// What needs it, and how to need less; empty if that is not known.
+    pub advice: &'static str,
 }
 
 impl std::fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "out of memory: there is no room for another {} MiB", self.bytes.div_ceil(1 << 20))
+        write!(f, "out of memory: there is no room for another {} MiB", self.bytes.div_ceil(1 << 20))?;
+        if self.advice.is_empty() { Ok(()) } else { write!(f, "; {}", self.advice) }
     }
 }
 
@@ -20,8 +23,8 @@ impl std::fmt::Display for OutOfMemory {
 /// Always, with [`OutOfMemory`].
 #[cold]
 #[inline(never)]
-fn end_without_memory(bytes: u64) -> ! {
-    std::panic::panic_any(OutOfMemory { bytes })
+fn end_without_memory(bytes: u64, advice: &'static str) -> ! {
+    std::panic::panic_any(OutOfMemory { bytes, advice })
 }
 
 /// Makes sure that a table can take `more` items.
@@ -29,7 +32,7 @@ fn end_without_memory(bytes: u64) -> ! {
 pub fn make_room<T>(table: &mut Vec<T>, more: usize) {
     if table.capacity() - table.len() < more && table.try_reserve(more).is_err() {
         let items = (table.len() + more).max(2 * table.capacity());
-        end_without_memory((items * size_of::<T>()) as u64);
+        end_without_memory((items * size_of::<T>()) as u64, "");
     }
 }
 
@@ -47,10 +50,10 @@ fn grow<T: Default>(table: &mut Vec<T>, at: usize) -> &mut T {
     &mut table[at]
 }
 
-/// Ends the run if `bytes` cannot be allocated at once.
-pub fn check_room(bytes: u64) {
+/// Ends the run with this advice if `bytes` cannot be allocated at once.
+pub fn check_room(bytes: u64, advice: &'static str) {
     let fits = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
     if !fits {
-        end_without_memory(bytes);
+        end_without_memory(bytes, advice);
     }
 }

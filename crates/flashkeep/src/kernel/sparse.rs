@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Entries in a chunk.
-const CHUNK: u64 = 1 << 12;
+const CHUNK: u64 = 1 << 9;
 
 /// Consecutive entries of a table.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -21,6 +21,7 @@
 //! machines", ICDE 1990. There the second copy is on the next member, and the query optimiser balances reads;
 //! the offset and the three read policies are ours.
 
+use super::copied::CopiedPages;
 use super::{
     Inside, MemberFacts, MemberTerms, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry,
     SchemeOptions, Striping,
@@ -32,6 +33,7 @@ use crate::engine::{
 };
 use crate::figures;
 use crate::figures::{Reported, unit};
+use crate::kernel::Bits;
 use flashkeep_errors::stripe::Stripe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -222,6 +224,7 @@ pub struct Chained {
     /// The copy to read next.
     turn: usize,
     second_copy_reads: u64,
+    copied: CopiedPages,
 }
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Chained {
@@ -231,6 +234,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Chained {
         read: options.redundancy.read::<ChainedOptions>().chain_read,
         turn: 0,
         second_copy_reads: 0,
+        copied: CopiedPages::default(),
     }
 }
 
@@ -298,7 +302,24 @@ impl Scheme for Chained {
         self.layout.page((member, page))
     }
 
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.copied.prefetch(page.0);
+        self.places(page, ask);
+    }
+
+    fn ever_used(&self) -> Option<&Bits> {
+        self.copied.ever_used()
+    }
+
+    fn used(&self) -> Option<&Bits> {
+        self.copied.used()
+    }
+
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
+        if command.verb != Verb::Read {
+            self.copied.note(command);
+        }
         let mut at = 0;
         while at < command.count {
             let page = command.start.plus(u32::from(at));
@@ -333,5 +354,6 @@ impl BackgroundWork for Chained {}
 impl Recoverable for Chained {
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         self.turn = 0;
+        self.copied.cut_power();
     }
 }

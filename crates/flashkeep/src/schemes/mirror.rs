@@ -29,6 +29,7 @@
 //! II) and says "less busy" of the update read (III.B) and of all reads (I); both are implemented. It does
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
+use super::copied::CopiedPages;
 use super::doubts::Doubts;
 use super::{
     Inside, OptionsPart, PageNumbers, Reads, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members,
@@ -116,10 +117,7 @@ pub struct Mirror {
     turn: u8,
     /// Copies that may be unreadable.
     doubts: Doubts,
-    /// Pages that are no known zeros; none after a power cut.
-    used: Option<Bits>,
-    /// Pages that were ever written.
-    ever_used: Bits,
+    copied: CopiedPages,
 }
 
 impl Mirror {
@@ -138,8 +136,7 @@ impl Mirror {
             tell,
             turn: 0,
             doubts: Doubts::default(),
-            used: Some(Bits::default()),
-            ever_used: Bits::default(),
+            copied: CopiedPages::default(),
         }
     }
 
@@ -210,10 +207,7 @@ impl Scheme for Mirror {
 
     #[inline]
     fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
-        if let Some(used) = &self.used {
-            used.prefetch(page.0);
-        }
-        self.ever_used.prefetch(page.0);
+        self.copied.prefetch(page.0);
         self.places(page, ask);
     }
 
@@ -222,18 +216,15 @@ impl Scheme for Mirror {
     }
 
     fn note_rows(&mut self, rows: Range<u64>) {
-        self.ever_used.set_run(rows.clone(), true);
-        if let Some(used) = &mut self.used {
-            used.set_run(rows, true);
-        }
+        self.copied.create(rows);
     }
 
     fn ever_used(&self) -> Option<&Bits> {
-        Some(&self.ever_used)
+        self.copied.ever_used()
     }
 
     fn used(&self) -> Option<&Bits> {
-        self.used.as_ref()
+        self.copied.used()
     }
 
     fn period(&self, _: Range<u64>) -> Option<u32> {
@@ -258,14 +249,8 @@ impl Scheme for Mirror {
             plan.push(step);
         }
         plan.tell = self.tell;
-        let pages = command.start.0..command.end();
-        if command.verb == Verb::Write {
-            self.ever_used.set_run(pages.clone(), true);
-        }
-        if let Some(used) = self.used.as_mut().filter(|_| !command.changes_nothing()) {
-            used.set_run(pages.clone(), command.verb == Verb::Write);
-        }
-        self.doubts.write(pages);
+        self.copied.note(command);
+        self.doubts.write(command.start.0..command.end());
         PlanVerdict::Go
     }
 
@@ -290,6 +275,7 @@ impl BackgroundWork for Mirror {}
 impl Recoverable for Mirror {
     /// Its own state is in volatile memory.
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.doubts, self.used) = (0, Doubts::default(), None);
+        (self.turn, self.doubts) = (0, Doubts::default());
+        self.copied.cut_power();
     }
 }

@@ -19,6 +19,7 @@ use published::{diff_raid, fra, griffin, hpda, i_cash, ppc, spd_raid4};
 
 mod backup;
 mod chained;
+mod copied;
 mod declustered;
 mod doubts;
 mod ds;

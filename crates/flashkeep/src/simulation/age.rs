@@ -221,7 +221,8 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
 
     /// The only backend of a drive, if whole pages can be written to it directly.
     pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
-        self.body.flash().and_then(|_| self.engine.tree().only_backend())
+        self.body.flash().filter(|_| self.engine.tree().is_healthy())?;
+        self.engine.tree().only_backend()
     }
 
     /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
@@ -275,7 +276,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 clock,
             );
         }
-        let in_rows = !C::KEEP && steady && start.existing == Existing::All && !device.port().holds_pages();
+        let in_rows = steady && start.existing == Existing::All && !device.port().holds_pages();
         let row = if in_rows { device.engine.tree().row(&device.body) } else { None };
         if row.is_some() {
             // All pages have their places already.

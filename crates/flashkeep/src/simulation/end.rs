@@ -42,6 +42,14 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         engine.tree().unreadable(&pages, &|backend| body.is_sound(backend))
     }
 
+    /// The pages of a lone drive that are not known to be as they were created by a rule with contents; none if there is no
+    /// such rule. All others can be read and have these contents: nothing was written to their places, or erased, since.
+    pub(super) fn changed_pages(&self) -> Option<Bits> {
+        let mut changed = self.body.changed_pages(self.engine.tree().only_backend()?)?;
+        self.port().changed_pages().for_each(|page| _ = changed.set(page, true));
+        Some(changed)
+    }
+
     /// The counts of all members' maps; none if the backends have page maps.
     pub(super) fn mapping_counts(&self) -> Option<Counts> {
         let maps = self.engine.tree().schemes().filter_map(|scheme| match scheme {
@@ -138,8 +146,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Reads every existing page, without time and without counting.
     fn read_everything(&mut self) {
-        let pages = self.device.port().pages().existing().clone();
-        self.read_pages(&pages);
+        let existing = self.device.port().pages().existing();
+        let Some(changed) = self.device.changed_pages() else {
+            let pages = existing.clone();
+            return self.read_pages(&pages);
+        };
+        let changed = changed.common(existing);
+        if C::KEEP {
+            let is_as_created = |&page: &u64| existing.has(page) && !changed.has(page);
+            let cached = self.device.port().cached_pages().filter(is_as_created).count();
+            self.accounts.statistics.pages_read_back += existing.count() - changed.count() - cached as u64;
+        }
+        self.read_pages(&changed);
     }
 
     /// Whether reading the pages of a small drive finds the same ones lost.

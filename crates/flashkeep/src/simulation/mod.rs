@@ -205,15 +205,18 @@ fn begin<C: Contents>(
 
 /// Bytes that a run which keeps contents needs at least for each page of a full drive.
 const KEPT: u64 = 15;
+const KEPT_ADVICE: &str = "--verify and power losses keep the contents of each page of full drives behind redundancy: \
+    smaller drives (flash.blocks_per_plane) or start.existing = \"reads\" need less";
 
 /// Ends the run if the largest table of a drive does not fit in memory, its reverse map; or what a run that keeps contents
-/// has of the pages of full drives. All other tables have memory for written pages only.
+/// has of the pages of full drives where these do not follow from a rule. All other tables have memory for written pages only.
 fn check_memory<C: Contents>(drive: &Resolved) {
     if !drive.is_device_set() {
-        check_room(drive.logical_pages().saturating_mul(size_of::<u32>() as u64));
+        check_room(drive.logical_pages().saturating_mul(size_of::<u32>() as u64), "");
     }
-    if C::KEEP && matches!(drive.spec.start.existing, Existing::All | Existing::Steady) {
-        check_room(pages_of_drives(drive).saturating_mul(KEPT));
+    let by_rule = !drive.is_array() && drive.members() == 1;
+    if C::KEEP && !by_rule && matches!(drive.spec.start.existing, Existing::All | Existing::Steady) {
+        check_room(pages_of_drives(drive).saturating_mul(KEPT), KEPT_ADVICE);
     }
 }
 
@@ -664,7 +667,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if loses_power {
             let Device { engine, pages, .. } = &self.device;
             let existing = engine.ports().host().pages().existing();
-            let oracle = DurabilityOracle::new(existing, |page| pages.version(page));
+            let oracle = DurabilityOracle::new(existing, pages.versions());
             self.failures.durability = Some(Box::new(oracle));
         }
         if self.host.warmup == 0 {

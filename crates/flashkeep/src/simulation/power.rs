@@ -8,9 +8,9 @@ use super::{Device, Failures, Host, OutstandingRequest, RunClock, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
-use crate::kernel::{Arena, Bits, Id, SimTime, Sparse};
+use crate::kernel::{Arena, Bits, Id, SimTime};
 use crate::metrics::PowerCut;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The promised versions of a page, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,7 +24,10 @@ struct Promise {
 /// The durability oracle of a run with power cuts.
 #[derive(Debug, Default)]
 pub(super) struct DurabilityOracle {
-    promises: Sparse<Promise>,
+    /// Those that differ from what was there at time 0.
+    promises: BTreeMap<u64, Promise>,
+    /// Pages that existed at time 0.
+    initial: Bits,
     /// Pages whose acknowledged version is newer than the durable one: what a FLUSH waits for.
     unsettled: BTreeSet<u64>,
     /// Versions that will be durable.
@@ -49,6 +52,11 @@ fn is_newer(version: Option<u16>, than: Option<u16>) -> bool {
 }
 
 impl Promise {
+    /// Of a page that exists at time 0.
+    fn of_existing(version: u16) -> Promise {
+        Promise { acknowledged: Some(version), durable: Some(version), trimmed: None }
+    }
+
     fn take(&mut self, version: u16, durable: bool) {
         if self.trimmed.is_some() && !is_newer(Some(version), self.trimmed) {
             return;
@@ -61,14 +69,19 @@ impl Promise {
 }
 
 impl DurabilityOracle {
-    /// An oracle for a drive on which some pages exist already.
-    pub(super) fn new(existing: &Bits, version: impl Fn(u64) -> u16) -> Self {
-        let mut oracle = DurabilityOracle::default();
-        for page in existing.iter() {
-            let version = Some(version(page));
-            oracle.promises.set(page, Promise { acknowledged: version, durable: version, trimmed: None });
+    /// An oracle for a drive on which some pages exist already, of which some were `written`, with their versions.
+    pub(super) fn new(existing: &Bits, written: impl Iterator<Item = (u64, u16)>) -> Self {
+        let mut oracle = DurabilityOracle { initial: existing.clone(), ..DurabilityOracle::default() };
+        for (page, version) in written.filter(|&(page, _)| existing.has(page)) {
+            oracle.promises.insert(page, Promise::of_existing(version));
         }
         oracle
+    }
+
+    /// The promise of a page.
+    fn promise_of(&self, page: u64) -> Promise {
+        let at_first = || if self.initial.has(page) { Promise::of_existing(0) } else { Promise::default() };
+        self.promises.get(&page).copied().unwrap_or_else(at_first)
     }
 
     /// Requests whose end is known and lies ahead.
@@ -83,7 +96,7 @@ impl DurabilityOracle {
 
     /// The durable and the acknowledged version of a page.
     pub(super) fn promised_of(&self, page: u64) -> (Option<u16>, Option<u16>) {
-        let Promise { durable, acknowledged, .. } = self.promises.get(page);
+        let Promise { durable, acknowledged, .. } = self.promise_of(page);
         (durable, acknowledged)
     }
 
@@ -98,13 +111,13 @@ impl DurabilityOracle {
 
     /// The acknowledged versions that are not known to be durable.
     fn promised(&self) -> Vec<(u64, u16)> {
-        let version = |&page: &u64| Some((page, self.promises.get(page).acknowledged?));
+        let version = |&page: &u64| Some((page, self.promise_of(page).acknowledged?));
         self.unsettled.iter().filter_map(version).collect()
     }
 
     /// From now on, this is promised of a page.
     fn promise(&mut self, page: u64, promise: Promise) {
-        self.promises.set(page, promise);
+        self.promises.insert(page, promise);
         if is_newer(promise.acknowledged, promise.durable) {
             self.unsettled.insert(page);
         } else {
@@ -113,7 +126,7 @@ impl DurabilityOracle {
     }
 
     fn take(&mut self, page: u64, version: u16, durable: bool) {
-        let mut promise = self.promises.get(page);
+        let mut promise = self.promise_of(page);
         promise.take(version, durable);
         self.promise(page, promise);
     }
@@ -160,10 +173,13 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         if self.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
     }
 
-    /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
-    fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
-        let mut pages = self.port().pages().existing().clone();
-        durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
+    /// Pages that exist, that the host has written or trimmed, or that are lost, ascending; but for those that are as they
+    /// were created, unless all are reported to the host.
+    fn pages_to_look_at(&self, durability: &DurabilityOracle, are_reported: bool) -> Vec<u64> {
+        let existing = self.port().pages().existing();
+        let changed = self.changed_pages().filter(|_| !are_reported);
+        let mut pages = changed.map_or_else(|| existing.clone(), |changed| changed.common(existing));
+        durability.promises.keys().for_each(|&page| _ = pages.set(page, true));
         self.engine.tree().exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
     }
@@ -399,8 +415,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let rescued = self.device.engine.tree().exposure().rescued();
         let is_volatile = self.device.engine.ports().has_caches() && !self.device.port().is_protected();
         let mut volatile = 0;
-        for page in self.device.pages_to_look_at(&durability) {
-            let promise = durability.promises.get(page);
+        for page in self.device.pages_to_look_at(&durability, self.live.is_some()) {
+            let promise = durability.promise_of(page);
             // If an unacknowledged write reached the media, later reads must return it.
             let awaited = self.device.port().pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
@@ -480,7 +496,7 @@ mod tests {
     fn a_flush_waits_for_what_was_written_since_the_last_one() {
         let mut existing = Bits::default();
         existing.set_run(0..500, true);
-        let mut oracle = DurabilityOracle::new(&existing, |_| 0);
+        let mut oracle = DurabilityOracle::new(&existing, std::iter::empty());
         assert_eq!(oracle.promised(), [], "pages that exist at time 0 are durable");
         oracle.acknowledge(&[(700, 1), (3, 1), (4, 1), (4, 2)]);
         assert_eq!(oracle.promised(), [(3, 1), (4, 2), (700, 1)]);

@@ -43,18 +43,24 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         if first < end {
             let Device { engine, body, .. } = self;
             engine.create_rows(body, first..end);
-            if C::KEEP {
+            let known = if C::KEEP { self.contents_by_rule(first..end) } else { end };
+            self.engine.ports_mut().host_mut().pages_mut().set_run(first, known - first);
+            if known < end {
                 self.body.fill(true);
-                self.create_pages(first..end, clock);
+                self.create_pages(known..end, clock);
                 self.body.fill(false);
-            } else {
-                engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
             }
         }
         self.create_pages(end..pages.end, clock);
         if row.reads {
             self.create_pages(pages.start..first, clock);
         }
+    }
+
+    /// The end of those of these pages, which have their places, whose contents follow from the rule of their places.
+    fn contents_by_rule(&mut self, pages: Range<u64>) -> u64 {
+        let known = self.engine.tree().only_backend().map(|backend| self.body.create_by_rule(backend));
+        known.map_or(pages.start, |known| u64::from(known).clamp(pages.start, pages.end))
     }
 
     /// Commands create these pages, in pieces of whole rows: parts of rows would be created page by page.

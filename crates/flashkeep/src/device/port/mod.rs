@@ -253,7 +253,8 @@ impl<C: Contents> Port<C> {
     /// The sectors that exist below the port, and the contents of its pages as tokens.
     #[must_use]
     pub fn state(&self) -> (&SectorMap, Vec<(u64, u64)>) {
-        (&self.pages, self.stored.iter().map(|(page, contents)| (page, contents.stamp())).collect())
+        let stored = |(page, _)| (page, self.stored(page).stamp());
+        (&self.pages, self.stored.iter().map(stored).collect())
     }
 
     /// Restores the state that another run saved.
@@ -269,11 +270,16 @@ impl<C: Contents> Port<C> {
         stored(&self.pages, &self.stored, page)
     }
 
+    /// The pages whose contents below the port are not those of their creation, or were not.
+    pub fn changed_pages(&self) -> impl Iterator<Item = u64> {
+        self.stored.iter().map(|(page, _)| page)
+    }
+
     /// Sets the contents of a page below the port.
     #[inline]
     pub fn set_stored(&mut self, page: u64, contents: C) {
         if C::KEEP && page < self.pages.len() {
-            self.stored.set(page, contents);
+            self.stored.set(page, contents.plus(1, C::initial(page)));
         }
     }
 
@@ -484,5 +490,9 @@ impl<C: Contents> Port<C> {
 /// The contents of a page below a port.
 #[inline]
 fn stored<C: Contents>(pages: &SectorMap, contents: &Sparse<C>, page: u64) -> C {
-    if C::KEEP && !pages.is_empty() && pages.sectors(page) != 0 { contents.get(page) } else { C::default() }
+    if C::KEEP && !pages.is_empty() && pages.sectors(page) != 0 {
+        contents.get(page).plus(1, C::initial(page))
+    } else {
+        C::default()
+    }
 }

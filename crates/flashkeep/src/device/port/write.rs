@@ -119,7 +119,7 @@ impl<C: Contents> Port<C> {
         }
         self.pages.set_run(first, count.into());
         if C::KEEP {
-            (first..first + u64::from(count)).for_each(|page| self.stored.set(page, contents(page)));
+            (first..first + u64::from(count)).for_each(|page| self.set_stored(page, contents(page)));
         }
     }
 

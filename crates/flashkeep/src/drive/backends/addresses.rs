@@ -100,7 +100,7 @@ impl<C: Contents> DriveBackends<C> {
                 lost.set(from, false);
             }
             if self.power.is_kept() && !self.nvrams.is_empty() {
-                self.power.note_remap(ftl, from, to, entry, controller);
+                self.power.note_remap(ftl, from, to, entry, (&self.ftl.blocks, controller));
             }
         }
     }

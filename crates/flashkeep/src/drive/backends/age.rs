@@ -322,7 +322,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             for lpn in self.ftl.maps.without_place(backend) {
                 if created.has(lpn) && self.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
-                    self.place_immediately(backend, lpn, Cause::Host, C::default(), controller);
+                    self.place_immediately(backend, lpn, Cause::Host, C::initial(lpn.into()), controller);
                 }
             }
         }

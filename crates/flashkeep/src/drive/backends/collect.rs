@@ -201,7 +201,7 @@ impl<C: Contents> DriveBackends<C> {
                 self.look_at(plane, controller);
             }
         }
-        self.power.note_move(from, to);
+        self.power.note_move(from, to, &self.ftl.blocks);
         if !self.ftl.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }

@@ -76,7 +76,7 @@ impl<C: Contents> Translation<C> {
     ) -> Result<Option<Ppn>, ()> {
         let Some(op) = self.maps.pending(ftl, lpn) else { return Err(()) };
         let older = controller.queues.older_copy(ftl, op, lpn, self);
-        if older.is_some_and(|older| power.is_newer(older, sequence)) {
+        if older.is_some_and(|older| power.is_newer(older, sequence, &self.blocks)) {
             return Err(());
         }
         Ok(controller.queues.older_place(ftl, op, lpn, self).replace(ppn))

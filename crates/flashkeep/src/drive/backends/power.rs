@@ -16,9 +16,12 @@ use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Contents, OobData, Verb};
 use crate::flash::{Geometry, OpKind, PlaneId, Ppn, UnitId};
-use crate::ftl::MapEntry;
+use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{Id, SimTime, Sparse, sorted};
 use serde::{Deserialize, Serialize};
+
+/// The number of the write that created pages by a rule.
+pub(super) const INITIAL: u64 = 1;
 
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +33,17 @@ pub(in crate::drive) struct Oob {
     pub hidden_pages: Vec<((u16, u32), (u32, u64))>,
     /// The number of the last write.
     pub last: u64,
+}
+
+impl RecoveryData {
+    /// The logical page of a physical one and the number of its write; 0 if it is erased or torn.
+    pub(super) fn oob<C: Contents>(&self, ppn: Ppn, blocks: &Blocks<C>) -> (u32, u64) {
+        let at = ppn.0.into();
+        match self.sequences.get(at) {
+            0 => blocks.initial_owner(ppn).map_or((0, 0), |lpn| (lpn, INITIAL)),
+            sequence => (self.reverse_map.get(at), sequence),
+        }
+    }
 }
 
 impl Power {
@@ -115,16 +129,17 @@ impl Power {
 
     /// A page is copied as it is.
     #[inline]
-    pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
+    pub(super) fn note_move<C: Contents>(&mut self, from: Ppn, to: Ppn, blocks: &Blocks<C>) {
         let Some(data) = &mut self.data else { return };
-        data.reverse_map.set(to.0.into(), data.reverse_map.get(from.0.into()));
-        data.sequences.set(to.0.into(), data.sequences.get(from.0.into()));
+        let (lpn, sequence) = data.oob(from, blocks);
+        data.reverse_map.set(to.0.into(), lpn);
+        data.sequences.set(to.0.into(), sequence);
     }
 
     /// Whether the version at a place is known to be newer than a write.
     #[inline]
-    pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
-        self.data.as_ref().is_some_and(|data| data.sequences.get(ppn.0.into()) > sequence)
+    pub(super) fn is_newer<C: Contents>(&self, ppn: Ppn, sequence: u64, blocks: &Blocks<C>) -> bool {
+        self.data.as_ref().is_some_and(|data| data.oob(ppn, blocks).1 > sequence)
     }
 
     /// A page is forgotten: so is what non-volatile memory says of it.
@@ -270,11 +285,11 @@ impl Power {
         from: u32,
         to: u32,
         entry: MapEntry,
-        controller: &Controller<C>,
+        (blocks, controller): (&Blocks<C>, &Controller<C>),
     ) {
         let Some(data) = &mut self.data else { return };
         let version = match entry {
-            MapEntry::At(ppn) => (data.reverse_map.get(ppn.0.into()), data.sequences.get(ppn.0.into())),
+            MapEntry::At(ppn) => data.oob(ppn, blocks),
             MapEntry::Pending(op) => (from, controller.queues[Id::new(op)].sequence),
             MapEntry::Unmapped => return,
         };
@@ -333,7 +348,7 @@ impl<C: Contents> DriveBackends<C> {
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);
         readable.then(|| OobData {
-            sequence: data.sequences.get(ppn.0.into()),
+            sequence: data.oob(ppn, &self.ftl.blocks).1,
             stamp: self.ftl.blocks.contents(ppn).stamp(),
             mark: data.marks.get(ppn.0.into()),
         })
@@ -349,13 +364,12 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> bool {
         let Some(data) = &self.power.data else { return false };
-        let lpn = data.reverse_map.get(ppn.0.into());
+        let (lpn, sequence) = data.oob(ppn, &self.ftl.blocks);
         if lpn == address {
             return false;
         }
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
-                let sequence = data.sequences.get(ppn.0.into());
                 let older = self.ftl.replace_older(ftl, lpn, sequence, ppn, &self.power, controller);
                 let Ok(older) = older else { return false };
                 self.ftl.blocks.remap(ppn, lpn);

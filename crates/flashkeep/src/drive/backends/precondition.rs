@@ -2,12 +2,13 @@
 //! room is collected immediately.
 
 use super::backend::{DieQueue, Ftl};
+use super::power::INITIAL;
 use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::{Allocation, InitialPlaces, MapEntry, PlacesInTurn, PlaneChoice, SLC_STREAM, TurnCursor};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Bits, SimTime, Span};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +24,24 @@ impl<C: Contents> Translation<C> {
         let Ftl { allocation, domain, .. } = &self.backends[ftl];
         let plane = allocation.plane(self.blocks.geometry(), domain, lpn);
         plane.filter(|&plane| self.blocks.has_room(plane))
+    }
+
+    /// The pages of a backend that are not known to be as they were created by a rule with contents: those that have other
+    /// places, and those whose places have been erased or changed. None if there is no such rule.
+    pub(in crate::drive) fn changed_pages(&self, ftl: usize) -> Option<Bits> {
+        if !self.blocks.have_initial() {
+            return None;
+        }
+        let mut changed = self.maps.moved(ftl);
+        for plane in self.planes_of(ftl) {
+            for block in 0..self.blocks.geometry().blocks {
+                if !self.blocks.is_as_created(plane, block) {
+                    let owners = self.blocks.initial_owners(plane, block);
+                    owners.for_each(|(_, lpn)| _ = changed.set(lpn, true));
+                }
+            }
+        }
+        Some(changed)
     }
 
     /// The rule that places pages from the first one on; none if planes do not simply take turns.
@@ -98,6 +117,11 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         if self.immediate.fills && self.ftl.fill(ftl, lpn, contents) {
+            if self.power.is_kept()
+                && let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn)
+            {
+                self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
+            }
             return;
         }
         // A parity page whose member has no slot left is placed as usual.
@@ -183,9 +207,9 @@ impl<C: Contents> DriveBackends<C> {
             true => in_turn && self.immediate.slots.knows_places(usize::from(backend.0)),
             false => in_turn || self.ftl.physical || matches!(allocation, Allocation::Static(_)),
         };
+        let has_marks = self.ftl.physical && self.power.is_kept();
         has_places
-            && !self.health.damaged
-            && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_kept())
+            && !(self.health.damaged || self.ftl.summaries || self.ftl.streams.are_several() || has_marks)
     }
 
     /// Pages that have no place get one each, in order.
@@ -246,6 +270,21 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.set_initial(InitialPlaces::InTurn(cursor.rule().clone(), cursor.end()));
         }
         self.immediate.cursor = cursor;
+    }
+
+    /// Pages of a backend that have places by a rule are created, with contents that follow from it, too. Returns the first
+    /// page beyond them.
+    pub(in crate::drive) fn create_by_rule(
+        &mut self,
+        backend: BackendId,
+        controller: &mut Controller<C>,
+    ) -> u32 {
+        let end = self.ftl.maps.initial_end(usize::from(backend.0));
+        if end > 0 {
+            self.ftl.blocks.set_initial_contents();
+            controller.queues.number_from(INITIAL);
+        }
+        end
     }
 
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.

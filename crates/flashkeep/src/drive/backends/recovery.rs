@@ -2,12 +2,13 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
+use super::power::INITIAL;
 use super::{DriveBackends, Flight, RecoveryData, Translation};
 use crate::drive::controller::Controller;
 use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{GcRun, MapEntry, Maps};
+use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -67,9 +68,10 @@ impl RecoveryData {
             return;
         }
         let old = self.old_versions(backend, ftl);
+        self.forget_initial_places(backend, ftl);
         for plane in ftl.planes_of(backend) {
             for block in 0..ftl.blocks.geometry().all_blocks() {
-                if ftl.blocks.is_failed_block(plane, block) {
+                if ftl.blocks.is_failed_block(plane, block) || ftl.blocks.is_as_created(plane, block) {
                     continue;
                 }
                 let end = self.programmed_in(plane, block, ftl);
@@ -82,6 +84,31 @@ impl RecoveryData {
             }
         }
         self.tell_apart(backend, &old, ftl);
+    }
+
+    /// Pages that were created by a rule are not where they were then if that place is erased, has failed or cannot be read,
+    /// or if the page has been trimmed.
+    fn forget_initial_places<C: Contents>(&self, backend: usize, ftl: &mut Translation<C>) {
+        if !ftl.blocks.have_initial() {
+            return;
+        }
+        debug_assert!(self.hidden_pages.is_empty(), "the only backend of a drive keeps no old versions");
+        for plane in ftl.planes_of(backend) {
+            for block in 0..ftl.blocks.geometry().all_blocks() {
+                if ftl.blocks.is_as_created(plane, block) {
+                    continue;
+                }
+                let stays = !ftl.blocks.is_failed_block(plane, block) && ftl.blocks.is_initial(plane, block);
+                for (ppn, lpn) in ftl.blocks.initial_owners(plane, block) {
+                    if !stays || ftl.blocks.is_unreadable(ppn) || ftl.blocks.is_failed(ppn) {
+                        ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+                    }
+                }
+            }
+        }
+        let trimmed =
+            self.trims.iter().filter(|&(&(of, _), &last)| usize::from(of) == backend && last >= INITIAL);
+        trimmed.for_each(|(&(_, lpn), _)| ftl.maps.set(backend, lpn, MapEntry::Unmapped));
     }
 
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
@@ -100,7 +127,7 @@ impl RecoveryData {
         let maps = &mut ftl.maps;
         for (&(lpn, sequence), &to) in old {
             let newer = match maps.get(backend, lpn) {
-                MapEntry::At(ppn) => self.sequences.get(ppn.0.into()) > sequence,
+                MapEntry::At(ppn) => self.oob(ppn, &ftl.blocks).1 > sequence,
                 _ => self.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
             match maps.get(backend, to) {
@@ -120,7 +147,7 @@ impl RecoveryData {
         old: &BTreeMap<(u32, u64), u32>,
         ftl: &mut Translation<C>,
     ) {
-        let (lpn, sequence) = (self.reverse_map.get(ppn.0.into()), self.sequences.get(ppn.0.into()));
+        let (lpn, sequence) = self.oob(ppn, &ftl.blocks);
         if sequence == 0 || ftl.blocks.is_unreadable(ppn) || ftl.blocks.is_failed(ppn) {
             return;
         }
@@ -145,7 +172,7 @@ impl RecoveryData {
     fn take_newer<C: Contents>(&self, backend: usize, lpn: u32, ppn: Ppn, ftl: &mut Translation<C>) {
         let age = |ppn: Ppn| {
             let folded = !ftl.blocks.geometry().is_slc(ppn);
-            (self.sequences.get(ppn.0.into()), folded, ftl.blocks.block_age(ppn))
+            (self.oob(ppn, &ftl.blocks).1, folded, ftl.blocks.block_age(ppn))
         };
         let older = |other: MapEntry| matches!(other, MapEntry::At(other) if age(ppn) <= age(other));
         if !older(ftl.maps.get(backend, lpn)) {
@@ -168,8 +195,20 @@ impl<C: Contents> Translation<C> {
     /// Counts the valid pages of each block again, as the maps say.
     fn count_valid(&mut self) {
         let mut valid = vec![0; self.blocks.geometry().block_space()];
+        for plane in (0..self.blocks.geometry().plane_count()).map(PlaneId) {
+            for block in 0..self.blocks.geometry().blocks {
+                let (index, first) = (
+                    self.blocks.geometry().block_index(plane, block),
+                    self.blocks.geometry().ppn(plane, block, 0),
+                );
+                valid[index] = self.maps.initial_pages_in(first, self.blocks.geometry().pages);
+            }
+        }
         for backend in 0..self.backends.len() {
-            for lpn in 0..self.maps.len() {
+            for lpn in self.maps.moved(backend).iter().map(|lpn| lpn as u32) {
+                if let Some(ppn) = self.maps.initial_place(backend, lpn) {
+                    valid[self.blocks.geometry().block_index_of(ppn)] -= 1;
+                }
                 if let MapEntry::At(ppn) = self.maps.get(backend, lpn) {
                     valid[self.blocks.geometry().block_index_of(ppn)] += 1;
                 }
@@ -247,7 +286,7 @@ impl<C: Contents> DriveBackends<C> {
             ftl.remapped.clear();
         }
         self.packing.word_lines.clear();
-        self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
+        self.ftl.maps.forget(self.ftl.blocks.have_initial());
     }
 
     /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
@@ -261,6 +300,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
+        let places = self.flash.geometry.places;
         let mut left = vec![Vec::new(); controller.dies.unit_count()];
         for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
             for block in (0..self.flash.geometry.all_blocks()).rev() {
@@ -269,10 +309,11 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 let end = self.power.data().programmed_in(plane, block, &self.ftl);
                 let first = if self.ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
-                let places = self.flash.geometry.places;
-                let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
-                let pages = &mut left[controller.dies.unit_of_block(plane, block).0 as usize];
-                pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
+                let pages = first / places..end.div_ceil(places);
+                if !pages.is_empty() {
+                    let start = self.flash.geometry.ppn(plane, block, 0);
+                    left[controller.dies.unit_of_block(plane, block).0 as usize].push((start, pages));
+                }
             }
         }
         controller.dies.free_all(now);
@@ -287,7 +328,12 @@ impl<C: Contents> DriveBackends<C> {
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
                 let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
-                let Some(ppn) = left[unit].pop() else { break };
+                let Some((first, pages)) = left[unit].last_mut() else { break };
+                let Some(page) = pages.next() else { break };
+                let ppn = Ppn(first.0 + page * places);
+                if pages.start == pages.end {
+                    left[unit].pop();
+                }
                 let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;

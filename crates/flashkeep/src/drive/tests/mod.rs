@@ -2,6 +2,7 @@
 
 mod cleaning;
 mod commands;
+mod created;
 mod damage;
 mod errors;
 mod faults;

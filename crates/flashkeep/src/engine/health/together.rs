@@ -170,8 +170,11 @@ impl Codeword {
 /// none, and its first if the scheme does not say which pages are known zeros.
 fn next_codeword<S: Scheme>(scheme: &S, run: Range<u64>, data: u64, view: &View<'_>) -> u64 {
     let Some(used) = scheme.used() else { return run.start };
-    let mut next = used.next(run.start * data, run.end * data, true) / data;
-    if scheme.period(run.clone()).is_none() {
+    let in_period = scheme.period(run.clone()).is_some();
+    // A member that was away may hold a page that was trimmed meanwhile; where it lacks one does not say which that is.
+    let ever_used = scheme.ever_used().filter(|_| !in_period).unwrap_or(used);
+    let mut next = ever_used.next(run.start * data, run.end * data, true) / data;
+    if !in_period {
         return next;
     }
     for member in (0..view.members()).map(Member) {

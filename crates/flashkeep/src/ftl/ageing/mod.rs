@@ -1,6 +1,5 @@
 //! Blocks of flash that was used before time 0: one file per model, one line in the table.
 
-use super::InitialPlaces;
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
@@ -171,11 +170,6 @@ impl<C: Contents> Blocks<C> {
     /// This many pages of an aged block are valid.
     pub fn validate_aged(&mut self, first: Ppn, valid: u32) {
         self.score[self.geometry.block_index_of(first)] += valid as u16;
-    }
-
-    /// Pages were programmed before time 0 for those whose places these are.
-    pub fn set_initial(&mut self, initial: InitialPlaces) {
-        self.reverse_map.set_initial(initial);
     }
 
     /// A page of an aged block is programmed for `lpn`; it is not valid yet.
