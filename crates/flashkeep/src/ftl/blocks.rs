@@ -213,13 +213,6 @@ impl<C: Contents> Blocks<C> {
         state.left == 1 || (state.left == 0 && self.geometry.pages == 1)
     }
 
-    /// Whether the last program of a plane filled its block.
-    #[must_use]
-    #[inline]
-    pub fn is_between_blocks(&self, plane: PlaneId) -> bool {
-        self.plane(plane).next.is_none()
-    }
-
     /// Programs the next page of a plane for `lpn`; it is not valid yet.
     ///
     /// # Panics
@@ -287,11 +280,6 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     pub fn next_number(&self, stream: u8, plane: PlaneId) -> u32 {
         self.front(Some(stream), plane).map_or(0, |next| self.geometry.page_of(next))
-    }
-
-    /// A plane leaves its next page out: it stays empty until its block is erased. Which one that is.
-    pub fn leave_out(&mut self, plane: PlaneId) -> Ppn {
-        self.program(plane, 0, C::default())
     }
 
     /// The open block of a plane has been filled up to `last`: it continues beyond pages that have failed, or is full.

@@ -83,13 +83,6 @@ impl<C: Contents> Blocks<C> {
         next
     }
 
-    /// A stream leaves its next page out: it stays empty until its block is erased.
-    pub fn leave_out_in(&mut self, stream: u8, plane: PlaneId) {
-        self.exchange(plane, stream);
-        self.leave_out(plane);
-        self.exchange(plane, stream);
-    }
-
     /// A stream's open block changes places with the first one's; a second time undoes it.
     pub(super) fn exchange(&mut self, plane: PlaneId, stream: u8) {
         if stream == 0 {

@@ -105,11 +105,6 @@ impl<T: Default> Arena<T> {
         self.items.iter()
     }
 
-    /// The same, to be changed.
-    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.items.iter_mut()
-    }
-
     /// What a place holds, if there is such a place.
     #[inline(always)]
     pub fn get(&self, id: Id<T>) -> Option<&T> {

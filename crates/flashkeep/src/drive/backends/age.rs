@@ -89,7 +89,7 @@ impl<C: Contents> Translation<C> {
     }
 
     fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, number: u64, power: &mut Power) {
-        self.blocks.age_page(ppn, lpn, contents);
+        self.blocks.program_at(ppn, lpn, contents);
         power.note_oob(ppn, lpn, number);
     }
 

@@ -172,11 +172,6 @@ impl<C: Contents> Blocks<C> {
         self.score[self.geometry.block_index_of(first)] += valid as u16;
     }
 
-    /// A page of an aged block is programmed for `lpn`; it is not valid yet.
-    pub fn age_page(&mut self, ppn: Ppn, lpn: u32, contents: C) {
-        self.program_at(ppn, lpn, contents);
-    }
-
     /// A plane has been aged, from block `first` on: it continues with the first block that was written in part, if any.
     pub fn go_on_aged(&mut self, plane: PlaneId, first: u32) {
         if self.clean.is_empty() {
