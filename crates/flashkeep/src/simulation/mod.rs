@@ -205,8 +205,8 @@ fn begin<C: Contents>(
 
 /// Bytes that a run which keeps contents needs at least for each page of a full drive.
 const KEPT: u64 = 15;
-const KEPT_ADVICE: &str = "--verify and power losses keep the contents of each page of full drives behind redundancy: \
-    smaller drives (flash.blocks_per_plane) or start.existing = \"reads\" need less";
+const KEPT_ADVICE: &str = "--verify and power losses keep the contents of each page of full drives behind redundancy \
+    or with static allocation: smaller drives (flash.blocks_per_plane) or start.existing = \"reads\" need less";
 
 /// Ends the run if the largest table of a drive does not fit in memory, its reverse map; or what a run that keeps contents
 /// has of the pages of full drives where these do not follow from a rule. All other tables have memory for written pages only.
@@ -214,7 +214,7 @@ fn check_memory<C: Contents>(drive: &Resolved) {
     if !drive.is_device_set() {
         check_room(drive.logical_pages().saturating_mul(size_of::<u32>() as u64), "");
     }
-    let by_rule = !drive.is_array() && drive.members() == 1;
+    let by_rule = !drive.is_array() && drive.members() == 1 && drive.spec.ftl.allocation == "dynamic";
     if C::KEEP && !by_rule && matches!(drive.spec.start.existing, Existing::All | Existing::Steady) {
         check_room(pages_of_drives(drive).saturating_mul(KEPT), KEPT_ADVICE);
     }
