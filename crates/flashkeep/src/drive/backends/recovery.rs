@@ -71,7 +71,7 @@ impl RecoveryData {
         self.forget_initial_places(backend, ftl);
         for plane in ftl.planes_of(backend) {
             for block in 0..ftl.blocks.geometry().all_blocks() {
-                if ftl.blocks.is_failed_block(plane, block) || ftl.blocks.is_as_created(plane, block) {
+                if ftl.blocks.is_failed_block(plane, block) || self.is_as_created(plane, block, ftl) {
                     continue;
                 }
                 let end = self.programmed_in(plane, block, ftl);
@@ -86,6 +86,14 @@ impl RecoveryData {
         self.tell_apart(backend, &old, ftl);
     }
 
+    /// Whether all that a block holds are pages that were created by a rule and can be read. (Pages programmed after them may
+    /// be empty: those that could not be merged.)
+    fn is_as_created<C: Contents>(&self, plane: PlaneId, block: u32, ftl: &Translation<C>) -> bool {
+        let first = u64::from(ftl.blocks.geometry().ppn(plane, block, 0).0);
+        let pages = u64::from(ftl.blocks.geometry().pages_in(block));
+        ftl.blocks.is_as_created(plane, block) && self.sequences.alike(first..first + pages) == Some(0)
+    }
+
     /// Pages that were created by a rule are not where they were then if that place is erased, has failed or cannot be read,
     /// or if the page has been trimmed.
     fn forget_initial_places<C: Contents>(&self, backend: usize, ftl: &mut Translation<C>) {
@@ -95,7 +103,7 @@ impl RecoveryData {
         debug_assert!(self.hidden_pages.is_empty(), "the only backend of a drive keeps no old versions");
         for plane in ftl.planes_of(backend) {
             for block in 0..ftl.blocks.geometry().all_blocks() {
-                if ftl.blocks.is_as_created(plane, block) {
+                if self.is_as_created(plane, block, ftl) {
                     continue;
                 }
                 let stays = !ftl.blocks.is_failed_block(plane, block) && ftl.blocks.is_initial(plane, block);
