@@ -179,7 +179,8 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
         let existing = self.port().pages().existing();
         let changed = self.changed_pages().filter(|_| !are_reported);
         let mut pages = changed.map_or_else(|| existing.clone(), |changed| changed.common(existing));
-        durability.promises.keys().for_each(|&page| _ = pages.set(page, true));
+        let promised = durability.promises.iter().filter(|(_, promise)| **promise != Promise::default());
+        promised.for_each(|(&page, _)| _ = pages.set(page, true));
         self.engine.tree().exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
     }

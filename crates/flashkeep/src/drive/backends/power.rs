@@ -39,10 +39,9 @@ impl RecoveryData {
     /// The logical page of a physical one and the number of its write; 0 if it is erased or torn.
     pub(super) fn oob<C: Contents>(&self, ppn: Ppn, blocks: &Blocks<C>) -> (u32, u64) {
         let at = ppn.0.into();
-        match self.sequences.get(at) {
-            0 => blocks.initial_owner(ppn).map_or((0, 0), |lpn| (lpn, INITIAL)),
-            sequence => (self.reverse_map.get(at), sequence),
-        }
+        let noted = (self.reverse_map.get(at), self.sequences.get(at));
+        let initial = if noted.1 == 0 { blocks.initial_owner(ppn) } else { None };
+        initial.map_or(noted, |lpn| (lpn, INITIAL))
     }
 }
 
