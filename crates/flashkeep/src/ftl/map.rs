@@ -220,6 +220,9 @@ impl Maps {
         for at in self.entries.used().chain(unmapped).filter(of_backend) {
             moved.set((at / self.backends) as u64, true);
         }
+        // Pages that have never had a place by the rule.
+        moved.set_run(self.initial_end(backend).into()..self.len().into(), true);
+        self.without_place(backend).into_iter().for_each(|lpn| _ = moved.set(lpn, true));
         moved
     }
 
