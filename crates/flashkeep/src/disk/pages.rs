@@ -43,14 +43,10 @@ impl<C: Contents> DiskPages<C> {
     fn chunk_mut(&mut self, page: u32) -> &mut Chunk<C> {
         let at = page / CHUNK;
         if self.index[at as usize] == 0 {
-            let first = at * CHUNK;
-            let is_created = |bit: u32| first + bit < self.created;
-            let held = (0..CHUNK).filter(|&bit| is_created(bit)).map(|bit| 1 << bit).sum();
-            let contents = |bit| match is_created(bit as u32) {
-                true => C::initial(u64::from(first) + bit as u64),
-                false => C::default(),
-            };
-            self.chunks.push(Chunk { held, unreadable: 0, contents: std::array::from_fn(contents) });
+            let initial = |bit| self.initial(at * CHUNK + bit);
+            let held = (0..CHUNK).filter(|&bit| initial(bit).is_some()).map(|bit| 1 << bit).sum();
+            let contents = std::array::from_fn(|bit| initial(bit as u32).unwrap_or_default());
+            self.chunks.push(Chunk { held, unreadable: 0, contents });
             self.index[at as usize] = self.chunks.len() as u32;
         }
         &mut self.chunks[self.index[at as usize] as usize - 1]
@@ -65,15 +61,25 @@ impl<C: Contents> DiskPages<C> {
         }
     }
 
+    /// What a page was created with by the rule.
+    fn initial(&self, page: u32) -> Option<C> {
+        (page < self.created).then(|| C::initial(page.into()))
+    }
+
     /// The pages before this one were created by a rule.
     pub(super) fn created(&self) -> u32 {
         self.created
     }
 
+    /// The pages of chunks from these pages on.
+    fn runs(&self, is_one: impl Fn(u32) -> bool) -> impl Iterator<Item = Range<u32>> {
+        let firsts = (0..self.index.len() as u32).map(|at| at * CHUNK).filter(move |&first| is_one(first));
+        firsts.map(|first| first..first.saturating_add(CHUNK).min(self.len))
+    }
+
     /// The pages of the chunks that exist.
     fn in_chunks(&self) -> impl Iterator<Item = Range<u32>> {
-        let chunks = (0..).zip(&self.index).filter(|(_, number)| **number > 0);
-        chunks.map(|(at, _)| at * CHUNK..(at * CHUNK).saturating_add(CHUNK).min(self.len))
+        self.runs(|first| self.chunk(first).is_some())
     }
 
     /// The pages that are not known to be as they were created.
@@ -86,7 +92,8 @@ impl<C: Contents> DiskPages<C> {
 
     /// The pages that it holds, in order.
     pub(super) fn held(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.len).filter(|&page| self.holds(page))
+        let may_hold = |first| first < self.created || self.chunk(first).is_some();
+        self.runs(may_hold).flatten().filter(|&page| self.holds(page))
     }
 
     pub(super) fn holds(&self, page: u32) -> bool {
@@ -118,8 +125,7 @@ impl<C: Contents> DiskPages<C> {
     pub(super) fn contents(&self, page: u32) -> C {
         match self.chunk(page) {
             Some(chunk) => chunk.contents[(page % CHUNK) as usize],
-            None if page < self.created => C::initial(page.into()),
-            None => C::default(),
+            None => self.initial(page).unwrap_or_default(),
         }
     }
 

@@ -56,9 +56,6 @@ pub(super) struct Platter<C> {
     poisoned: BTreeSet<u32>,
 }
 
-/// The number of the write that created pages by a rule.
-const INITIAL: u64 = 1;
-
 /// The least number of fates at which those that are settled are taken out.
 const FATES: usize = 256;
 
@@ -66,7 +63,7 @@ impl<C: Contents> Disk<C> {
     /// Pages that did not exist are created with the contents that the host's pages of the same numbers begin with.
     pub fn create(&mut self, pages: Range<u32>) {
         self.pages.create(pages);
-        self.number_from(INITIAL);
+        self.number_from(OobData::INITIAL);
     }
 
     /// The disk is going to lose its power: from now on it keeps what it needs for that.
@@ -109,21 +106,25 @@ impl<C: Contents> Disk<C> {
 
     /// What a page says of itself; none where nothing is there, or nothing that can be read.
     pub(super) fn oob_of(&self, page: Page) -> Option<OobData> {
-        let platter = self.platter.as_ref()?;
+        self.platter.as_ref()?;
         let stamp = self.contents_of(page)?.stamp();
-        let created = if page.low() < self.pages.created() { INITIAL } else { 0 };
-        let sequence = platter.numbers.get(&page.low()).copied().unwrap_or(created);
-        Some(OobData { sequence, stamp, mark: 0 })
+        Some(OobData { sequence: self.number_of(page.low()).unwrap_or_default(), stamp, mark: 0 })
+    }
+
+    /// The number of a page's newest write, in runs with power cuts.
+    fn number_of(&self, page: u32) -> Option<u64> {
+        let written = self.platter.as_ref()?.numbers.get(&page).copied();
+        written.or_else(|| (page < self.pages.created()).then_some(OobData::INITIAL))
     }
 
     /// A page is about to be written by the command of this number, or, without one, has been.
     pub(super) fn note_coming(&mut self, now: SimTime, page: u32, contents: C, sequence: Option<u64>) {
+        let before = self.number_of(page);
         let Some(platter) = &mut self.platter else { return };
         platter.last += 1;
         let number = platter.last;
         platter.poisoned.remove(&page);
-        let created = (page < self.pages.created()).then_some(INITIAL);
-        let before = platter.numbers.insert(page, number).or(created);
+        platter.numbers.insert(page, number);
         let Some(sequence) = sequence else {
             platter.fates.remove(&page);
             return;

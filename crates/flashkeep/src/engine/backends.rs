@@ -131,6 +131,11 @@ pub struct OobData {
     pub mark: u32,
 }
 
+impl OobData {
+    /// The sequence number of pages that were created by a rule ([`Backends::create_by_rule`]): writes have higher ones.
+    pub const INITIAL: u64 = 1;
+}
+
 /// How long a read of a page is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadEstimate {

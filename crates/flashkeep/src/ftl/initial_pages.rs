@@ -28,10 +28,9 @@ impl<C: Contents> Blocks<C> {
         !self.initial_erases.is_empty()
     }
 
-    /// Whether a block has not been erased since pages were created by a rule.
-    #[must_use]
-    pub fn is_initial(&self, plane: PlaneId, block: u32) -> bool {
-        let index = self.geometry.block_index(plane, block);
+    /// Whether the block of a page has not been erased since pages were created by a rule.
+    fn is_initial(&self, ppn: Ppn) -> bool {
+        let index = self.geometry.block_index_of(ppn);
         self.initial_erases.get(index) == Some(&self.erases[index])
     }
 
@@ -40,7 +39,7 @@ impl<C: Contents> Blocks<C> {
     pub fn is_as_created(&self, plane: PlaneId, block: u32) -> bool {
         let first = self.geometry.ppn(plane, block, 0);
         let end = Ppn(first.0 + self.geometry.pages_in(block));
-        self.is_initial(plane, block)
+        self.is_initial(first)
             && !self.is_failed_block(plane, block)
             && !self.has_defects(first, end)
             && self.contents.alike(first.0.into()..end.0.into()) == Some(C::default())
@@ -49,9 +48,7 @@ impl<C: Contents> Blocks<C> {
     /// The page that a physical page was created for by a rule with contents; none once its block has been erased.
     #[must_use]
     pub fn initial_owner(&self, ppn: Ppn) -> Option<u32> {
-        let index = self.geometry.block_index_of(ppn);
-        let stays = self.initial_erases.get(index) == Some(&self.erases[index]);
-        if stays { self.reverse_map.initial_owner(ppn) } else { None }
+        if self.is_initial(ppn) { self.reverse_map.initial_owner(ppn) } else { None }
     }
 
     /// The pages of which a block had the contents when they were created by a rule, with their places.
@@ -64,9 +61,6 @@ impl<C: Contents> Blocks<C> {
     /// What the contents of a page are kept as the difference to.
     #[inline]
     pub(super) fn initial_contents_of(&self, ppn: Ppn) -> C {
-        if !self.have_initial() {
-            return C::default();
-        }
         self.initial_owner(ppn).map_or(C::default(), |lpn| C::initial(lpn.into()))
     }
 

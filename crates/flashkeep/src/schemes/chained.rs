@@ -309,7 +309,7 @@ impl Scheme for Chained {
     }
 
     fn ever_used(&self) -> Option<&Bits> {
-        self.copied.ever_used()
+        Some(self.copied.ever_used())
     }
 
     fn used(&self) -> Option<&Bits> {

@@ -25,8 +25,8 @@ impl CopiedPages {
         self.used.as_ref()
     }
 
-    pub(super) fn ever_used(&self) -> Option<&Bits> {
-        Some(&self.ever_used)
+    pub(super) fn ever_used(&self) -> &Bits {
+        &self.ever_used
     }
 
     #[inline]

@@ -220,7 +220,7 @@ impl Scheme for Mirror {
     }
 
     fn ever_used(&self) -> Option<&Bits> {
-        self.copied.ever_used()
+        Some(self.copied.ever_used())
     }
 
     fn used(&self) -> Option<&Bits> {

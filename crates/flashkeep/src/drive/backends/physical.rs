@@ -130,7 +130,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let page = command.start.low();
-        if C::KEEP && self.immediate.fills && self.ftl.fill(backend, page, contents[0]) {
+        if C::KEEP && self.immediate.fills && self.ftl.fill(backend, page, contents[0]).is_some() {
             return controller.answer(token, 1, now, Span::ZERO, C::default());
         }
         let ppn = self.ftl.physical_ppn(backend, page);

@@ -20,9 +20,6 @@ use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{Id, SimTime, Sparse, sorted};
 use serde::{Deserialize, Serialize};
 
-/// The number of the write that created pages by a rule.
-pub(super) const INITIAL: u64 = 1;
-
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::drive) struct Oob {
@@ -41,7 +38,7 @@ impl RecoveryData {
         let at = ppn.0.into();
         let noted = (self.reverse_map.get(at), self.sequences.get(at));
         let initial = if noted.1 == 0 { blocks.initial_owner(ppn) } else { None };
-        initial.map_or(noted, |lpn| (lpn, INITIAL))
+        initial.map_or(noted, |lpn| (lpn, OobData::INITIAL))
     }
 }
 

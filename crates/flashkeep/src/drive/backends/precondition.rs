@@ -2,10 +2,9 @@
 //! room is collected immediately.
 
 use super::backend::{DieQueue, Ftl};
-use super::power::INITIAL;
 use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
-use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, OobData};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::{Allocation, InitialPlaces, MapEntry, PlacesInTurn, PlaneChoice, SLC_STREAM, TurnCursor};
 use crate::kernel::{Bits, SimTime, Span};
@@ -116,10 +115,11 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &mut Controller<C>,
     ) {
-        if self.immediate.fills && self.ftl.fill(ftl, lpn, contents) {
-            if self.power.is_kept()
-                && let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn)
-            {
+        if C::KEEP
+            && self.immediate.fills
+            && let Some(ppn) = self.ftl.fill(ftl, lpn, contents)
+        {
+            if self.power.is_kept() {
                 self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
             }
             return;
@@ -282,7 +282,7 @@ impl<C: Contents> DriveBackends<C> {
         let end = self.ftl.maps.initial_end(usize::from(backend.0));
         if end > 0 {
             self.ftl.blocks.set_initial_contents();
-            controller.queues.number_from(INITIAL);
+            controller.queues.number_from(OobData::INITIAL);
         }
         end
     }

@@ -2,7 +2,6 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
-use super::power::INITIAL;
 use super::{DriveBackends, Flight, RecoveryData, Translation};
 use crate::drive::controller::Controller;
 use crate::drive::{Recovery, Resource};
@@ -68,19 +67,23 @@ impl RecoveryData {
             return;
         }
         let old = self.old_versions(backend, ftl);
-        self.forget_initial_places(backend, ftl);
-        for plane in ftl.planes_of(backend) {
-            for block in 0..ftl.blocks.geometry().all_blocks() {
-                if ftl.blocks.is_failed_block(plane, block) || self.is_as_created(plane, block, ftl) {
-                    continue;
-                }
-                let end = self.programmed_in(plane, block, ftl);
-                if ftl.physical {
-                    ftl.next_pages[ftl.blocks.geometry().block_index(plane, block)] = end;
-                }
-                for page in 0..end {
-                    self.read_oob(backend, ftl.blocks.geometry().ppn(plane, block, page), &old, ftl);
-                }
+        let blocks = 0..ftl.blocks.geometry().all_blocks();
+        let of_plane = |plane: PlaneId| blocks.clone().map(move |block| (plane, block));
+        let all = ftl.planes_of(backend).into_iter().flat_map(of_plane);
+        let changed: Vec<_> = all.filter(|&(plane, block)| !self.is_as_created(plane, block, ftl)).collect();
+        if ftl.blocks.have_initial() {
+            self.forget_initial_places(backend, &changed, ftl);
+        }
+        for (plane, block) in changed {
+            if ftl.blocks.is_failed_block(plane, block) {
+                continue;
+            }
+            let end = self.programmed_in(plane, block, ftl);
+            if ftl.physical {
+                ftl.next_pages[ftl.blocks.geometry().block_index(plane, block)] = end;
+            }
+            for page in 0..end {
+                self.read_oob(backend, ftl.blocks.geometry().ppn(plane, block, page), &old, ftl);
             }
         }
         self.tell_apart(backend, &old, ftl);
@@ -96,27 +99,25 @@ impl RecoveryData {
 
     /// Pages that were created by a rule are not where they were then if that place is erased, has failed or cannot be read,
     /// or if the page has been trimmed.
-    fn forget_initial_places<C: Contents>(&self, backend: usize, ftl: &mut Translation<C>) {
-        if !ftl.blocks.have_initial() {
-            return;
-        }
+    fn forget_initial_places<C: Contents>(
+        &self,
+        backend: usize,
+        changed: &[(PlaneId, u32)],
+        ftl: &mut Translation<C>,
+    ) {
         debug_assert!(self.hidden_pages.is_empty(), "the only backend of a drive keeps no old versions");
-        for plane in ftl.planes_of(backend) {
-            for block in 0..ftl.blocks.geometry().all_blocks() {
-                if self.is_as_created(plane, block, ftl) {
-                    continue;
-                }
-                let stays = !ftl.blocks.is_failed_block(plane, block) && ftl.blocks.is_initial(plane, block);
-                for (ppn, lpn) in ftl.blocks.initial_owners(plane, block) {
-                    if !stays || ftl.blocks.is_unreadable(ppn) || ftl.blocks.is_failed(ppn) {
-                        ftl.maps.set(backend, lpn, MapEntry::Unmapped);
-                    }
+        let Translation { blocks, maps, .. } = ftl;
+        for &(plane, block) in changed {
+            for (ppn, lpn) in blocks.initial_owners(plane, block) {
+                let is_erased = blocks.initial_owner(ppn).is_none();
+                if is_erased || blocks.is_unreadable(ppn) || blocks.is_failed(ppn) {
+                    maps.set(backend, lpn, MapEntry::Unmapped);
                 }
             }
         }
-        let trimmed =
-            self.trims.iter().filter(|&(&(of, _), &last)| usize::from(of) == backend && last >= INITIAL);
-        trimmed.for_each(|(&(_, lpn), _)| ftl.maps.set(backend, lpn, MapEntry::Unmapped));
+        for &(_, lpn) in self.trims.keys().filter(|&&(of, _)| usize::from(of) == backend) {
+            maps.set(backend, lpn, MapEntry::Unmapped);
+        }
     }
 
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
@@ -203,22 +204,20 @@ impl<C: Contents> Translation<C> {
     /// Counts the valid pages of each block again, as the maps say.
     fn count_valid(&mut self) {
         let mut valid = vec![0; self.blocks.geometry().block_space()];
-        for plane in (0..self.blocks.geometry().plane_count()).map(PlaneId) {
-            for block in 0..self.blocks.geometry().blocks {
-                let (index, first) = (
-                    self.blocks.geometry().block_index(plane, block),
-                    self.blocks.geometry().ppn(plane, block, 0),
-                );
-                valid[index] = self.maps.initial_pages_in(first, self.blocks.geometry().pages);
+        let geometry = self.blocks.geometry();
+        for plane in (0..geometry.plane_count()).map(PlaneId) {
+            for block in 0..geometry.blocks {
+                let first = geometry.ppn(plane, block, 0);
+                valid[geometry.block_index(plane, block)] = self.maps.initial_pages_in(first, geometry.pages);
             }
         }
         for backend in 0..self.backends.len() {
             for lpn in self.maps.moved(backend).iter().map(|lpn| lpn as u32) {
                 if let Some(ppn) = self.maps.initial_place(backend, lpn) {
-                    valid[self.blocks.geometry().block_index_of(ppn)] -= 1;
+                    valid[geometry.block_index_of(ppn)] -= 1;
                 }
                 if let MapEntry::At(ppn) = self.maps.get(backend, lpn) {
-                    valid[self.blocks.geometry().block_index_of(ppn)] += 1;
+                    valid[geometry.block_index_of(ppn)] += 1;
                 }
             }
         }

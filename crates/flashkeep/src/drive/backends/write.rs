@@ -66,14 +66,11 @@ impl<C: Contents> Translation<C> {
         self.memory.write
     }
 
-    /// Gives a page that has its place already its contents; false if it has none.
-    pub(super) fn fill(&mut self, backend: usize, page: u32, contents: C) -> bool {
-        if !C::KEEP {
-            return false;
-        }
-        let MapEntry::At(ppn) = self.maps.get(backend, page) else { return false };
+    /// Gives a page that has its place already its contents; the place, if it has one.
+    pub(super) fn fill(&mut self, backend: usize, page: u32, contents: C) -> Option<Ppn> {
+        let MapEntry::At(ppn) = self.maps.get(backend, page) else { return None };
         self.blocks.set_contents(ppn, contents);
-        true
+        Some(ppn)
     }
 
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
