@@ -2,7 +2,7 @@
 
 use super::Drive;
 use super::backends::DriveBackends;
-use super::controller::Controller;
+use super::controller::{Controller, PageOwner};
 use super::parameters::Parameters;
 use crate::engine::Contents;
 use crate::flash::{Domain, FlashArray};
@@ -13,7 +13,8 @@ impl<C: Contents> Drive<C> {
     pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
         let flash = FlashArray::of(drive);
         let backends = DriveBackends::new(drive, flash.clone(), domains.len());
-        let controller = Controller::new(drive, flash, domains.len(), backends.uses_idle_time());
+        let idles = backends.idle_work().is_some();
+        let controller = Controller::new(drive, flash, domains.len(), backends.rules(), idles);
         let mut this = Drive { controller, backends };
         for domain in domains {
             this.backends.ftl.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);

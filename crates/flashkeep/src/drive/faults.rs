@@ -161,7 +161,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
             }
             _ => self.backends.inject(now, what, &mut self.controller),
         }
-        self.controller.look_again(now, &mut self.backends);
+        self.backends.look_again(now, &mut self.controller);
     }
 
     fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
@@ -176,7 +176,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
             Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
             Fault::DiskPage(_) => {}
         }
-        self.controller.look_again(now, &mut self.backends);
+        self.backends.look_again(now, &mut self.controller);
     }
 
     fn expect_slow_parts(&mut self) {

@@ -29,7 +29,7 @@ impl<C: Contents> Translation<C> {
         let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
         *owner.expect("a pending page is one of its operation's") = Some(to);
         // So does the copy that it replaces.
-        if let Some(older) = controller.queues.older_copy(ftl, op, to, self) {
+        if let Some(older) = self.older_copy(ftl, op, to, controller) {
             self.blocks.remap(older, to);
         }
     }

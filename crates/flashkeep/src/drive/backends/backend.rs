@@ -203,10 +203,6 @@ impl<C: Contents> Translation<C> {
         self.maps.get(ftl, page.low()) != MapEntry::Unmapped
     }
 
-    pub(in crate::drive) fn blocks_mut(&mut self) -> &mut Blocks<C> {
-        &mut self.blocks
-    }
-
     /// The maps of FTLs.
     #[inline]
     pub(in crate::drive) fn maps(&self) -> &Maps {
@@ -221,12 +217,6 @@ impl<C: Contents> Translation<C> {
     /// Whether FTLs have hidden addresses, which can be remapped.
     pub(in crate::drive) fn remaps(&self) -> bool {
         self.remaps
-    }
-
-    /// Whether a queue's first write decides which channels may take it.
-    #[inline(always)]
-    pub(in crate::drive) fn is_selective(&self) -> bool {
-        self.placement.selective
     }
 
     /// Whether pages of a class have open blocks of their own.
@@ -254,10 +244,6 @@ impl<C: Contents> Translation<C> {
     /// A backend of flash; none if it is an NVRAM.
     pub(in crate::drive) fn get(&self, backend: usize) -> Option<&Ftl> {
         self.backends.get(backend)
-    }
-
-    pub(in crate::drive) fn die_queues(&self) -> &[DieQueue] {
-        &self.die_queues
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
 use super::Translation;
-use crate::drive::controller::{Controller, DriveOp};
+use crate::drive::controller::{BATCH, Controller, DriveOp};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, PlaneChoice};
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 impl<C: Contents> Translation<C> {
     /// Which of the planes takes a write, and whose turn it is then.
-    pub(in crate::drive) fn deal_one(
+    fn deal_one(
         &self,
         op: Id<DriveOp>,
         planes: &[PlaneId],
@@ -57,11 +57,40 @@ impl<C: Contents> Translation<C> {
                 if controller.queues.has_writes(write_queue) && !write_queues.contains(&write_queue) {
                     let own = |&&die_queue: &&usize| self.die_queues[die_queue].write_queue == write_queue;
                     let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
-                    controller.deal_write_queue(write_queue, &die_queues, self);
+                    self.deal_write_queue(write_queue, &die_queues, controller);
                     write_queues.push(write_queue);
                 }
             }
         }
         write_queues
+    }
+
+    /// Deals out the writes of a write queue to these die queues, which are its own.
+    fn deal_write_queue(&self, write_queue: u32, die_queues: &[usize], controller: &mut Controller<C>) {
+        let planes = |die_queue: &usize| self.die_queues[*die_queue].planes.clone();
+        let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
+        let mut given = vec![0; planes.len()];
+        let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
+        let mut turn = controller.dies.turn_of_planes(write_queue);
+        for (n, op) in controller.queues.take(write_queue, |_| true).into_iter().enumerate() {
+            let plane = if n < BATCH { self.deal_one(op, &planes, &given, turn, controller) } else { None };
+            let Some((at, next)) = plane else {
+                rest.push(op);
+                continue;
+            };
+            (given[at], turn) = (given[at] + 1, next);
+            controller.queues[op].dealt = Some(planes[at]);
+            let die_queue = self.die_queue_of(planes[at]);
+            let place = die_queues
+                .iter()
+                .position(|&other| other == die_queue)
+                .expect("a plane of one of these die queues");
+            dealt[place].push(op);
+        }
+        controller.dies.set_turn_of_planes(write_queue, turn);
+        let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
+        let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
+        let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
+        controller.queues.put_in_order(write_queue, &order);
     }
 }

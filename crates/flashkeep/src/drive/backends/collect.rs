@@ -228,7 +228,7 @@ impl<C: Contents> DriveBackends<C> {
             return None;
         }
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;
-        let others = if counter { controller.joining_erases(now, plane, victim, self) } else { Vec::new() };
+        let others = if counter { self.joining_erases(now, plane, victim, controller) } else { Vec::new() };
         let mut pages = controller.scratch.take();
         pages.extend(others.iter().map(|&(plane, victim)| self.gc.erase_of(plane, victim, &self.ftl)));
         pages.push(self.gc.erase_of(plane, victim, &self.ftl));

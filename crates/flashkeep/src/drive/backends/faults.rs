@@ -19,11 +19,6 @@ use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 
 impl DriveHealth {
-    /// A page cannot be read.
-    pub(in crate::drive) fn note_unreadable(&mut self) {
-        self.unreadable = true;
-    }
-
     /// A write was refused.
     pub(in crate::drive) fn refuse(&mut self, now: SimTime) {
         self.life.refuse(now);
@@ -328,5 +323,13 @@ impl<C: Contents> DriveBackends<C> {
                 self.count_unmapped(ftl, controller);
             }
         }
+    }
+
+    /// Freed resources serve waiting operations.
+    pub(in crate::drive) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
+        for channel in 0..controller.dies.channel_count() {
+            controller.visit(now, channel, self);
+        }
+        self.ftl.wake_backends(now, controller);
     }
 }

@@ -11,11 +11,11 @@ use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, Full, Manner, PageWrite, Verdict};
+use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{BackendId, Cause, Contents, Done, Page};
 use crate::flash::{BusUse, FlashArray, OpKind, PlaneId, Pools, Ppn, Target, UnitId};
-use crate::ftl::{Copyback, GcRun};
+use crate::ftl::Copyback;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
@@ -114,17 +114,6 @@ impl Gc {
     /// The reads of a unit for a collection.
     pub(in crate::drive) fn reads_of(&self, unit: UnitId) -> impl Iterator<Item = &GcRead> {
         self.reads.get(unit.0 as usize).into_iter().flatten()
-    }
-
-    /// How the steps of a collection follow each other.
-    pub(in crate::drive) fn run(&self) -> GcRun {
-        self.run
-    }
-
-    /// Whether collections make way for requests.
-    #[inline(always)]
-    pub(in crate::drive) fn is_in_background(&self) -> bool {
-        self.background
     }
 
     /// The drive collects in the turns of member `member` of `members`, whichever its own members are.
@@ -358,13 +347,13 @@ impl Gc {
         ftl: &Translation<C>,
         maintenance: &Maintenance,
         flash: &FlashArray,
-    ) -> Option<(PlaneId, u32)> {
+    ) -> Option<u32> {
         if !self.may_collect(now, plane, ftl, maintenance, flash) {
             return None;
         }
         let under_way = self.collections[plane.0 as usize].victim();
         let next = || self.chooser.proposed(&ftl.blocks.of_plane(plane));
-        Some(plane).zip(under_way.or_else(next))
+        under_way.or_else(next)
     }
 
     /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. A page that was read is
@@ -645,7 +634,7 @@ impl<C: Contents> DriveBackends<C> {
                     }
                 }
                 GcStep::Read(first, pages) => {
-                    let course = controller.draw_for_gc(now, plane, first, pages, self);
+                    let course = self.draw_for_gc(now, plane, first, pages, controller);
                     let state = &mut controller.dies[unit];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
                     (state.gc_page, state.gc_course) = (first, course);
@@ -654,7 +643,7 @@ impl<C: Contents> DriveBackends<C> {
                         self.gc.reads[unit.0 as usize].push_back(read);
                     }
                     let cause = self.gc.moves_because(plane, &self.ftl);
-                    controller.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO, self);
+                    controller.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO);
                 }
                 GcStep::Move(manner, pages) => {
                     let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
@@ -689,7 +678,7 @@ impl<C: Contents> DriveBackends<C> {
         if !controller.errors.may_occur() {
             return Span::ZERO;
         }
-        let course = controller.draw_for_gc(now, plane, first, pages, self);
+        let course = self.draw_for_gc(now, plane, first, pages, controller);
         let whole = self.packing.time_of_reads(first, pages, &self.flash);
         controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
     }
@@ -792,9 +781,9 @@ impl<C: Contents> DriveBackends<C> {
         loop {
             match self.gc_step(controller.now, plane, victim, Pace::Immediate, controller) {
                 GcStep::Read(from, pages) => {
-                    controller.count_untimed(ftl, OpKind::Read, cause, from, self);
+                    self.count_untimed(ftl, OpKind::Read, cause, from, controller);
                     if self.immediate.counting {
-                        let course = controller.draw_for_gc(controller.now, plane, from, pages, self);
+                        let course = self.draw_for_gc(controller.now, plane, from, pages, controller);
                         controller.accounts.count_attempts(ftl, course);
                     }
                     if self.health.checks_pages() && self.ftl.blocks.is_unreadable(from) {
@@ -811,7 +800,7 @@ impl<C: Contents> DriveBackends<C> {
                         );
                     }
                     pages.iter().for_each(|page| {
-                        controller.count_untimed(ftl, OpKind::Program, cause, page.target.to, self)
+                        self.count_untimed(ftl, OpKind::Program, cause, page.target.to, controller)
                     });
                     controller.scratch.put_back(pages);
                 }
@@ -822,6 +811,33 @@ impl<C: Contents> DriveBackends<C> {
         self.count_erase(ftl, cause, plane, victim, controller);
         self.ftl.send_owed_reads_elsewhere(plane, victim, controller);
         self.erase(controller.now, plane, victim, controller);
+    }
+
+    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
+    fn draw_for_gc(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+        controller: &mut Controller<C>,
+    ) -> ReadAttempts {
+        let mut all = ReadAttempts::default();
+        if !controller.errors.may_occur() {
+            return all;
+        }
+        for ppn in self.gc.pages_read(plane, first, pages) {
+            let course = controller.draw_errors(now, ppn, 0, self);
+            all.retries = all.retries.max(course.retries);
+            all.sensings = all.sensings.max(course.sensings);
+            all.soft |= course.soft;
+            match course.verdict {
+                Verdict::Right => {}
+                Verdict::Wrong => self.ftl.blocks.corrupt(ppn),
+                Verdict::Unreadable => controller.note_uncorrectable(ppn, self),
+            }
+        }
+        all
     }
 }
 

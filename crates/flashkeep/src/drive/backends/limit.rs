@@ -12,14 +12,11 @@
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
 use super::{DegradedCapacity, DriveBackends, Translation};
-use crate::drive::controller::{Controller, DriveOp};
+use crate::drive::controller::{Controller, DriveOp, UNASKED};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry};
 use crate::kernel::{SimTime, Span};
-
-/// The slot of an evicted page, for which no request waits.
-pub(in crate::drive) const UNASKED: u32 = u32::MAX;
 
 impl DegradedCapacity {
     /// Whether an FTL can still map this number of pages.

@@ -3,7 +3,7 @@
 use super::{DriveBackends, DriveHealth, Translation};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
-use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
+use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
@@ -86,24 +86,6 @@ impl<C: Contents> DriveBackends<C> {
         self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
     }
 
-    pub(super) fn read(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        token: CompletionToken,
-        controller: &mut Controller<C>,
-    ) {
-        if (self.packing.shares && command.count > 1) || controller.pages_may_join(command) {
-            return self.read_together(now, ftl, command, token, controller);
-        }
-        for n in 0..command.count {
-            let page = command.start.plus(u32::from(n));
-            let one = command.over(page, 1);
-            controller.read_page(now, ftl, one, token.plus(u32::from(n)), self);
-        }
-    }
-
     pub(in crate::drive) fn contents_of(
         &self,
         backend: BackendId,
@@ -116,7 +98,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         match entry {
             MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(controller.queues.carried_page(at, op, page.low(), &self.ftl)),
+            MapEntry::Pending(op) => Some(self.ftl.carried_page(at, op, page.low(), controller)),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }

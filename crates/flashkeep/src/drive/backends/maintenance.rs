@@ -7,10 +7,9 @@
 //! wait until they are closed. If a log or a map of blocks above the drive determines the place of each page, the drive
 //! notifies it, and it moves the data.
 
-use super::limit::UNASKED;
 use super::{DriveBackends, DriveHealth, Gc, Translation};
 use crate::blocks::{Collection, Levelled};
-use crate::drive::controller::{Controller, DriveOp};
+use crate::drive::controller::{Controller, DriveOp, UNASKED};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::ftl::MapEntry;

@@ -7,8 +7,40 @@ use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::Ppn;
 use crate::ftl::MapEntry;
+use crate::kernel::Id;
 
 impl<C: Contents> Translation<C> {
+    /// The contents of a page in a write in flight.
+    pub(super) fn carried_page(&self, ftl: usize, op: u32, lpn: u32, controller: &Controller<C>) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        controller.queues.carried(Id::new(op), self.place_in_write(ftl, op, lpn, controller))
+    }
+
+    /// The copy that a page of a write in flight replaces.
+    pub(super) fn older_copy(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        controller: &Controller<C>,
+    ) -> Option<Ppn> {
+        controller.queues.older(Id::new(op), self.place_in_write(ftl, op, lpn, controller))
+    }
+
+    /// The copy that a page of a write in flight replaces, where that is noted.
+    fn older_place<'a>(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        controller: &'a mut Controller<C>,
+    ) -> &'a mut Option<Ppn> {
+        let n = self.place_in_write(ftl, op, lpn, controller);
+        controller.queues.older_mut(Id::new(op), n)
+    }
+
     /// The copy of a page that the flash has.
     pub(in crate::drive) fn copy_on_flash(
         &self,
@@ -18,7 +50,7 @@ impl<C: Contents> Translation<C> {
     ) -> Option<Ppn> {
         match self.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
-            MapEntry::Pending(op) => controller.queues.older_copy(ftl, op, lpn, self),
+            MapEntry::Pending(op) => self.older_copy(ftl, op, lpn, controller),
             MapEntry::Unmapped => None,
         }
     }
@@ -27,7 +59,7 @@ impl<C: Contents> Translation<C> {
     #[inline]
     pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
         let op = self.maps.pending(ftl, lpn);
-        op.is_some_and(|op| controller.queues.older_copy(ftl, op, lpn, self) == Some(ppn))
+        op.is_some_and(|op| self.older_copy(ftl, op, lpn, controller) == Some(ppn))
     }
 
     /// A page of a write in flight is no longer that write's: the copy that it would have replaced.
@@ -39,7 +71,7 @@ impl<C: Contents> Translation<C> {
         lpn: u32,
         controller: &mut Controller<C>,
     ) -> Option<Ppn> {
-        let older = controller.queues.older_place(ftl, op, lpn, self).take();
+        let older = self.older_place(ftl, op, lpn, controller).take();
         if !self.backends[ftl].remapped.is_empty() {
             self.backends[ftl].displace(op, lpn);
         }
@@ -57,7 +89,7 @@ impl<C: Contents> Translation<C> {
         controller: &mut Controller<C>,
     ) -> bool {
         let Some(op) = self.maps.pending(ftl, lpn) else { return false };
-        let older = controller.queues.older_place(ftl, op, lpn, self);
+        let older = self.older_place(ftl, op, lpn, controller);
         debug_assert_eq!(*older, Some(from), "only current pages move");
         *older = Some(to);
         true
@@ -75,11 +107,19 @@ impl<C: Contents> Translation<C> {
         controller: &mut Controller<C>,
     ) -> Result<Option<Ppn>, ()> {
         let Some(op) = self.maps.pending(ftl, lpn) else { return Err(()) };
-        let older = controller.queues.older_copy(ftl, op, lpn, self);
+        let older = self.older_copy(ftl, op, lpn, controller);
         if older.is_some_and(|older| power.is_newer(older, sequence, &self.blocks)) {
             return Err(());
         }
-        Ok(controller.queues.older_place(ftl, op, lpn, self).replace(ppn))
+        Ok(self.older_place(ftl, op, lpn, controller).replace(ppn))
+    }
+
+    /// Which page of a write in flight belongs to an address.
+    pub(super) fn place_in_write(&self, ftl: usize, op: u32, lpn: u32, controller: &Controller<C>) -> u16 {
+        let remapped = self.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
+        let place =
+            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
+        place.map_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as u16, |n| n as u16)
     }
 }
 
@@ -87,9 +127,9 @@ impl<C: Contents> DriveBackends<C> {
     /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
     pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         if let Some(op) = self.ftl.maps.pending(ftl, lpn)
-            && controller.queues.older_copy(ftl, op, lpn, &self.ftl).is_some()
+            && self.ftl.older_copy(ftl, op, lpn, controller).is_some()
         {
-            let older = controller.queues.older_place(ftl, op, lpn, &self.ftl).take();
+            let older = self.ftl.older_place(ftl, op, lpn, controller).take();
             older.into_iter().for_each(|ppn| self.discard(ppn, controller));
         }
     }

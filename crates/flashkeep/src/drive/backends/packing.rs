@@ -70,18 +70,6 @@ impl<C: Contents> Translation<C> {
 }
 
 impl Packing {
-    /// Whether programs take several pages of the map.
-    #[inline(always)]
-    pub(in crate::drive) fn is_active(&self) -> bool {
-        self.active
-    }
-
-    /// Whether pages of the map share pages of the flash.
-    #[inline(always)]
-    pub(in crate::drive) fn shares(&self) -> bool {
-        self.shares
-    }
-
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
         let page = drive.page_sectors as u16;
         Packing {
@@ -298,24 +286,22 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    // ---------------------------------------------------------------- reads
-
-    /// All pages of a read are queued before any of them begins.
+    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
     #[inline(never)]
-    pub(super) fn read_together(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        token: CompletionToken,
-        controller: &mut Controller<C>,
-    ) {
-        let begins = self.parts.hold_parts();
-        for n in 0..u32::from(command.count) {
-            controller.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n), self);
-        }
-        if begins {
-            self.begin_parts(now, controller);
+    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, controller: &mut Controller<C>) {
+        let mut last = None;
+        for at in 0..controller.dies.channel(channel).die_queues.len() {
+            let die_queue = controller.dies.channel(channel).die_queues[at].0 as usize;
+            let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
+            if last.replace(write_queue) == Some(write_queue) {
+                continue;
+            }
+            let channels = self.ftl.channels_offered(usize::from(ftl));
+            let waits = controller.queues.has_writes(write_queue);
+            let gathers = || self.packing.gathers_until(write_queue, &self.ftl, controller).is_some();
+            if channels > 1 && waits && !gathers() {
+                self.offer(now, usize::from(ftl), write_queue, channels, controller);
+            }
         }
     }
 }

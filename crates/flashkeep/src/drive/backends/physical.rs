@@ -7,9 +7,9 @@
 //! which ensures the laws of order.
 
 use super::{DriveBackends, Power, Translation};
-use crate::drive::controller::{Controller, DriveOp};
+use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
-use crate::flash::{OpKind, Ppn};
+use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
@@ -145,7 +145,7 @@ impl<C: Contents> DriveBackends<C> {
         );
         *next = number + 1;
         if self.immediate.is_immediate(command) {
-            controller.hurry(now, backend, ppn, false, self);
+            self.hurry(now, backend, ppn, false, controller);
             if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
                 // That was its last erase.
                 return self.void(now, backend, page, token, controller);
@@ -156,7 +156,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.put_physical(ppn, command, contents, number, &mut self.power);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
-            controller.count_untimed(backend, OpKind::Program, command.cause, ppn, self);
+            self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
             if self.immediate.counting && self.ftl.ends_block(backend, ppn, controller) {
                 controller.accounts.tell_summary(now, now, ppn);
             }
@@ -176,7 +176,38 @@ impl<C: Contents> DriveBackends<C> {
             controller.queues.carry(op, contents);
         }
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
-        controller.queue_physical(now, backend, op, self);
+        self.queue_physical(now, backend, op, controller);
+    }
+
+    fn queue_physical(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        op: Id<DriveOp>,
+        controller: &mut Controller<C>,
+    ) {
+        let write_queue = self.ftl.write_queue_of(controller.queues[op].ppn, controller);
+        let is_first = !controller.queues.has_writes(write_queue);
+        controller.queues.add_last_write(write_queue, op);
+        if is_first {
+            self.offer(now, backend, write_queue, 1, controller);
+        }
+    }
+
+    /// The plane that the first operation in a physical-page die queue's write queue is for, unless that must wait.
+    #[inline(never)]
+    pub(super) fn physical_plane_for(
+        &self,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<PlaneId> {
+        let DriveOp { ppn, command, .. } = controller.queues[op];
+        let plane = controller.flash.geometry.plane_of(ppn);
+        let waits = command.verb == Verb::Trim
+            && (self.ftl.is_owed(unit, plane, controller.flash.geometry.block_of(ppn), controller)
+                || self.power.is_ahead(controller.queues[op].sequence, controller));
+        (!waits).then_some(plane)
     }
 
     // ---------------------------------------------------------------- erases
@@ -220,7 +251,7 @@ impl<C: Contents> DriveBackends<C> {
                 if self.power.is_kept() {
                     self.finish_plane(now, backend, ppn, controller);
                 } else {
-                    controller.hurry(now, backend, ppn, true, self);
+                    self.hurry(now, backend, ppn, true, controller);
                 }
                 self.erase_immediately(now, backend, command.cause, ppn, controller);
             }
@@ -229,7 +260,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.is_immediate(command) || blocks.is_empty() {
             return controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
-        controller.queue_erases(now, backend, command, token, &blocks, self);
+        self.queue_erases(now, backend, command, token, &blocks, controller);
     }
 
     pub(in crate::drive) fn erase_physical_block(
@@ -284,6 +315,83 @@ impl<C: Contents> DriveBackends<C> {
                 self.void_write(now, backend, op, controller);
             } else {
                 self.ftl.place_physical(op, &mut self.power, controller);
+                controller.answer_unplaced(now, op);
+            }
+        }
+    }
+
+    /// The trim itself waits, as an operation that counts its erases down; each of those names it in `to`.
+    fn queue_erases(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        command: &Command,
+        token: CompletionToken,
+        blocks: &[(u32, Ppn)],
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = backend as u16;
+        let placed = blocks.len() as u16;
+        let since = now;
+        let trim = controller.queues.claim(DriveOp {
+            token,
+            command: *command,
+            ftl,
+            placed,
+            since,
+            ..DriveOp::default()
+        });
+        for &(page, ppn) in blocks {
+            let command = Command { to: Page::of(trim.raw()), ..command.over(Page::of(page), 1) };
+            let erase =
+                controller.queues.claim(DriveOp { token, command, ftl, ppn, since, ..DriveOp::default() });
+            self.queue_physical(now, backend, erase, controller);
+        }
+    }
+
+    /// Does the erase that comes first in a physical-page die queue's write queue.
+    pub(super) fn erase_physical(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        die_queue: usize,
+        controller: &mut Controller<C>,
+    ) -> UnitId {
+        let (unit, write_queue) =
+            (self.ftl.die_queue(die_queue).unit, self.ftl.die_queue(die_queue).write_queue as usize);
+        let op = controller.queues.pop(write_queue as u32);
+        let DriveOp { ppn, command, ftl, .. } = controller.queues[op];
+        let page =
+            PageWrite::moved(ftl, command.cause, controller.flash.geometry.plane_of(ppn), Target::page(ppn));
+        let end = controller.commit::<Full>(now, channel, unit, Manner::erase(), &[page], self);
+        self.erase_physical_block(end, usize::from(ftl), ppn, controller);
+        controller.end_erase(unit, op, now, end);
+        unit
+    }
+
+    /// An access to a block before time 0 comes while operations wait for the block: an erase among them has been done
+    /// by then, and programs before that erase are void; with `all`, so are the programs after it.
+    fn hurry(&mut self, now: SimTime, backend: usize, ppn: Ppn, all: bool, controller: &mut Controller<C>) {
+        let write_queue = self.ftl.write_queue_of(ppn, controller);
+        if !controller.queues.has_writes(write_queue) {
+            return;
+        }
+        let block = controller.flash.geometry.block_index_of(ppn);
+        let geometry = controller.flash.geometry.clone();
+        let in_block = |op: &DriveOp| geometry.block_index_of(op.ppn) == block;
+        let mut until = if all { u64::MAX } else { 0 };
+        controller.queues.is_any_in(write_queue, |op| {
+            if in_block(op) && op.command.verb == Verb::Trim {
+                until = until.max(op.sequence);
+            }
+            false
+        });
+        for op in controller.queues.take(write_queue, |op| in_block(op) && op.sequence <= until) {
+            let Command { verb, cause, .. } = controller.queues[op].command;
+            if verb == Verb::Trim {
+                self.erase_immediately(now, backend, cause, ppn, controller);
+                controller.erased(op, now, Span::ZERO);
+            } else {
                 controller.answer_unplaced(now, op);
             }
         }

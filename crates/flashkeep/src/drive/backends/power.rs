@@ -13,7 +13,7 @@
 
 use super::{DriveBackends, Power, RecoveryData, Translation};
 use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, DriveOp};
+use crate::drive::controller::{Controller, DriveOp, Flight};
 use crate::engine::{BackendId, Contents, OobData, Verb};
 use crate::flash::{Geometry, OpKind, PlaneId, Ppn, UnitId};
 use crate::ftl::{Blocks, MapEntry};
@@ -308,18 +308,6 @@ impl Power {
     pub(super) fn lacks_room<C: Contents>(&self, plane: PlaneId, victim: u32, ftl: &Translation<C>) -> bool {
         self.is_kept() && ftl.lacks_room(plane, victim)
     }
-}
-
-/// A page of a program or of a copyback, or a block of an erase, that may be under way.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Flight {
-    /// When the operation begins, the first of its pages: all of them are torn together. Later than the grant where
-    /// several operations are granted at once.
-    pub begun: SimTime,
-    pub end: SimTime,
-    /// The page, or the first page of the block.
-    pub ppn: Ppn,
-    pub kind: OpKind,
 }
 
 /// The least number of flights at which those that have ended are taken out.

@@ -164,7 +164,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.errors.note_old_data(ppn);
         }
         let stream = if cached { SLC_STREAM } else { stream };
-        controller.count_untimed(ftl, OpKind::Program, cause, ppn, self);
+        self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);
         if self.immediate.counting && self.ftl.closes(ftl, Some(stream), plane, controller) {
             controller.accounts.tell_summary(controller.now, controller.now, ppn);
         }

@@ -2,8 +2,8 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Flight, RecoveryData, Translation};
-use crate::drive::controller::Controller;
+use super::{DriveBackends, RecoveryData, Translation};
+use crate::drive::controller::{Controller, Flight};
 use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
@@ -357,7 +357,7 @@ impl<C: Contents> DriveBackends<C> {
                     OpKind::Read,
                     Cause::Metadata,
                 );
-                controller.count_recovery(start, end, ppn, OpKind::Read, self);
+                self.count_recovery(start, end, ppn, OpKind::Read, controller);
             }
         }
         for &ppn in erased_anew {
@@ -376,7 +376,7 @@ impl<C: Contents> DriveBackends<C> {
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
             controller.accounts.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
-            controller.count_recovery(start, free_at[unit], ppn, OpKind::Erase, self);
+            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase, controller);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
         controller.dies.free_all(recovery.ready);
@@ -442,5 +442,18 @@ impl<C: Contents> DriveBackends<C> {
         controller.accounts.begin_watch();
         self.power.begin_recording(&self.flash.geometry);
         self.simplify(controller);
+    }
+
+    fn count_recovery(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: OpKind,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        controller.accounts.counters_mut().count(ftl, kind, Cause::Metadata);
+        controller.tell(start, end, ppn, kind, Cause::Metadata, 0, None, self);
     }
 }

@@ -116,7 +116,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &mut Controller<C>,
     ) {
-        controller.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), self);
+        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
         if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
             *self.health.erases_before_of(&self.flash.geometry, plane, block) += 1;
         }

@@ -23,18 +23,12 @@ use super::{DriveBackends, Gc, SlcPolicy, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
-use crate::engine::Contents;
+use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, Fold, GcRun, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime, Span};
 
 impl SlcPolicy {
-    /// Whether the drive has an SLC cache.
-    #[inline(always)]
-    pub(in crate::drive) fn is_active(&self) -> bool {
-        self.active
-    }
-
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> SlcPolicy {
         let options = drive.slc;
         SlcPolicy {
@@ -71,8 +65,10 @@ impl SlcPolicy {
 
     /// A unit works for something else than folding until then.
     #[inline]
-    pub(in crate::drive) fn note_busy(&mut self, unit: usize, until: SimTime) {
-        self.idle_from[unit] = until + self.idle;
+    pub(super) fn note_busy(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
+        if self.active && cause != Cause::Fold {
+            self.idle_from[unit.0 as usize] = until + self.idle;
+        }
     }
 
     /// Whether a plane's cache must be folded although there is other work.

@@ -58,16 +58,14 @@ impl<C: Contents> DriveBackends<C> {
         cause: Cause,
         controller: &mut Controller<C>,
     ) {
-        if self.slc.active && cause != Cause::Fold {
-            self.slc.note_busy(unit.0 as usize, until);
-        }
+        self.slc.note_busy(unit, until, cause);
         if self.flash.commands.cache_program {
             controller.dies.accepts_from(unit, until);
         }
         let channel = controller.dies[unit].channel as usize;
         let write_queue_waits =
             controller.dies.is_spread() && controller.dies.channel(channel).collecting != 0;
-        if write_queue_waits || controller.dies[controller.dies.home_of(unit, &self.ftl)].soft {
+        if write_queue_waits || controller.dies[self.ftl.home_of(unit, controller)].soft {
             controller.dies.wake_unit_at(unit, until);
         }
     }
@@ -87,11 +85,6 @@ impl<C: Contents> DriveBackends<C> {
             return collected;
         }
         self.fold_softly(now, channel, [unit, home], idle, controller).or(collected)
-    }
-
-    /// Whether idle time is used at all.
-    pub(in crate::drive) fn uses_idle_time(&self) -> bool {
-        self.gc.is_soft() || self.slc.uses_idle_time()
     }
 
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one

@@ -23,11 +23,6 @@ impl Immediate {
         !self.active || self.counting
     }
 
-    /// Whether the operations that it does itself count.
-    pub(in crate::drive) fn counts_its_own(&self) -> bool {
-        self.counting
-    }
-
     /// Whether pages that are written before time 0 only take contents.
     pub(in crate::drive) fn fill(&mut self, fills: bool) {
         self.fills = fills;
@@ -101,7 +96,7 @@ impl<C: Contents> DriveBackends<C> {
             MapEntry::Unmapped
                 if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
             {
-                controller.read_of_lost(now, ftl, command, token, self)
+                self.read_of_lost(now, ftl, command, token, controller)
             }
             MapEntry::Unmapped => {
                 controller.accounts.counters_mut().unmapped_reads += 1;
@@ -109,12 +104,12 @@ impl<C: Contents> DriveBackends<C> {
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
-                let contents = controller.queues.carried_page(ftl, op, command.start.low(), &self.ftl);
+                let contents = self.ftl.carried_page(ftl, op, command.start.low(), controller);
                 controller.accounts.counters_mut().reads_from_memory += 1;
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
             MapEntry::At(ppn) => {
-                controller.count_untimed(ftl, OpKind::Read, command.cause, ppn, self);
+                self.count_untimed(ftl, OpKind::Read, command.cause, ppn, controller);
                 if self.ftl.blocks.is_unreadable(ppn) {
                     let failed = Some((BackendId(ftl as u16), command.start));
                     return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
@@ -291,6 +286,25 @@ impl<C: Contents> DriveBackends<C> {
         self.immediate.counting = false;
         if self.health.damaged {
             self.count_anew(controller.now, ftl, controller);
+        }
+    }
+
+    /// Counts and reports an operation that takes no time, if such ones are counted.
+    #[inline]
+    pub(super) fn count_untimed(
+        &mut self,
+        ftl: usize,
+        kind: OpKind,
+        cause: Cause,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        if self.immediate.counting {
+            if kind == OpKind::Program {
+                controller.errors.note_data(controller.now, ppn);
+            }
+            controller.accounts.counters_mut().count(ftl as u16, kind, cause);
+            controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::backend::{DieQueue, Ftl};
 use super::{DriveBackends, Power, Translation};
-use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Queues, Taker};
+use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Translation<C> {
     pub(super) fn channel_of_write_queue(
@@ -47,6 +47,21 @@ impl<C: Contents> Translation<C> {
         channels.for_each(|channel| controller.dies.arm_for_writes(now, channel, cached, takes));
     }
 
+    /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
+    /// channels may be able to take it that could not take the one before.
+    fn pass_on(&self, channel: usize, die_queue: usize, controller: &mut Controller<C>) {
+        let DieQueue { ftl, write_queue, .. } = self.die_queues[die_queue];
+        if !self.placement.selective || !controller.queues.has_writes(write_queue) {
+            return;
+        }
+        for die_queue in &self.die_queues[self.backends[usize::from(ftl)].die_queues_range()] {
+            let other = controller.dies[die_queue.unit].channel as usize;
+            if other != channel && die_queue.write_queue == write_queue {
+                controller.dies.wake_channel(controller.now, other);
+            }
+        }
+    }
+
     /// Wakes the channels that may take an FTL's writes from its single write queue.
     pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.wake_for(now, ftl, self.backends[ftl].first_write_queue, controller);
@@ -58,12 +73,6 @@ impl<C: Contents> Translation<C> {
         for ftl in (0..self.backends.len()).filter(|&ftl| self.backends[ftl].rows.is_none()) {
             self.wake_all(now, ftl, controller);
         }
-    }
-
-    /// How long the memory of the map takes to note a write.
-    #[inline]
-    pub(in crate::drive) fn time_to_note_write(&self) -> Span {
-        self.memory.write
     }
 
     /// Gives a page that has its place already its contents; the place, if it has one.
@@ -112,20 +121,6 @@ impl<C: Contents> Translation<C> {
             controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
         }
         ends
-    }
-
-    /// Which page of a write in flight belongs to an address.
-    pub(in crate::drive) fn place_in_write(
-        &self,
-        ftl: usize,
-        op: u32,
-        lpn: u32,
-        queues: &Queues<C>,
-    ) -> usize {
-        let remapped = self.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
-        let place =
-            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
-        place.unwrap_or_else(|| (lpn - queues[Id::new(op)].command.start.low()) as usize)
     }
 
     /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
@@ -305,7 +300,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The plane of a die queue that would take the first write of its write queue.
     #[inline(always)]
-    pub(in crate::drive) fn plane_for<M: ProgramMode>(
+    pub(super) fn plane_for<M: ProgramMode>(
         &self,
         die_queue: usize,
         controller: &Controller<C>,
@@ -331,8 +326,8 @@ impl<C: Contents> DriveBackends<C> {
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
             if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {
-                return controller
-                    .physical_plane_for(die_queue.unit, head, self)
+                return self
+                    .physical_plane_for(die_queue.unit, head, controller)
                     .map(|plane| (plane, die_queue.turn));
             }
             let op = &controller.queues[head];
@@ -359,9 +354,30 @@ impl<C: Contents> DriveBackends<C> {
         Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| self.ftl.blocks.has_room(plane))
     }
 
+    /// A die queue takes what comes first in its write queue, and with it what else one command can take.
+    #[inline(always)]
+    pub(super) fn grant<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        taker: Taker,
+        controller: &mut Controller<C>,
+    ) -> UnitId {
+        let unit = if (M::PHYSICAL || !M::PLAIN) && self.ftl.erases_next(taker.die_queue, controller) {
+            self.erase_physical(now, channel, taker.die_queue, controller)
+        } else {
+            self.grant_write::<M>(now, channel, taker, controller)
+        };
+        controller.dies.channel_mut(channel).turn = taker.turn_of_die_queues;
+        if !M::PLAIN {
+            self.ftl.pass_on(channel, taker.die_queue, controller);
+        }
+        unit
+    }
+
     /// Programs the first page of a die queue's write queue, and with it what else one command can take.
     #[inline(always)]
-    pub(in crate::drive) fn grant_write<M: ProgramMode>(
+    fn grant_write<M: ProgramMode>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -401,7 +417,7 @@ impl<C: Contents> DriveBackends<C> {
         unit
     }
 
-    /// [`DriveBackends::grant_write`] where commands may have several pages.
+    /// [`DriveBackends::grant`] where commands may have several pages.
     #[inline(never)]
     fn grant_gathered(
         &mut self,
@@ -413,7 +429,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
         let mut pages = controller.scratch.take();
-        let stream = controller.gather(now, die_queue, plane, &mut pages, self);
+        let stream = self.gather(now, die_queue, plane, &mut pages, controller);
         for page in &mut pages {
             self.place(page, stream, controller);
         }
@@ -442,7 +458,7 @@ impl<C: Contents> DriveBackends<C> {
                 self.power.note_number(controller.now, sequence, durable);
                 self.all_placed(page.op, controller);
             } else {
-                controller.take_if_placed(die_queue, page, self);
+                self.take_if_placed(die_queue, page, controller);
             }
         }
         pages.clear();
@@ -535,10 +551,10 @@ impl<C: Contents> DriveBackends<C> {
         if !remapped.is_empty() {
             remapped.retain(|remapped| remapped.op != op.raw());
         }
-        if controller.open.may_exist() && controller.is_still_programmed(op, self) {
+        if controller.open.may_exist() && controller.is_still_programmed(op) {
             return controller.answer_behind(controller.now, op);
         }
-        controller.answer_write(op, CompletionPart::Both, self);
+        controller.answer_write(op, CompletionPart::Both);
         controller.answer_behind(controller.now, op);
         controller.queues.release(op);
     }

@@ -5,30 +5,32 @@ use super::open_operations::OpenOperations;
 use super::probe::LatencyProbe;
 use super::program::Programs;
 use super::read::Commands;
-use super::{Controller, Dies, DriveAccounts, Paths, Queues, ReadRules, Scratch};
+use super::{Controller, Dies, DriveAccounts, OwnerRules, Paths, Queues, ReadRules, Scratch};
 use crate::drive::{FlashBackendKind, Parameters};
 use crate::engine::Contents;
 use crate::flash::{FlashArray, Geometry, Timing};
 use crate::kernel::SimTime;
 
 impl<C: Contents> Controller<C> {
-    /// The controller of `flash`, with `backends` backends. It tells of dies that fall idle if `wake_on_release`.
+    /// The controller of `flash`, with `backends` backends. It tells of dies that fall idle if these `work_in_idle_time`.
     pub(in crate::drive) fn new(
         drive: &Parameters,
         flash: FlashArray,
         backends: usize,
-        wake_on_release: bool,
+        rules: OwnerRules,
+        work_in_idle_time: bool,
     ) -> Self {
         let geometry = &flash.geometry;
         let units = geometry.unit_count() as usize;
         Controller {
-            dies: Dies::new(drive, geometry, flash.commands.cache_program || wake_on_release),
+            dies: Dies::new(drive, geometry, flash.commands.cache_program || work_in_idle_time),
             queues: Queues::default(),
             reads: ReadRules::new(drive, &flash),
             paths: Paths {
                 commands: Commands::of_mapped(matches!(drive.kind, FlashBackendKind::Mapped { .. })),
                 programs: Programs::Full,
             },
+            rules,
             accounts: DriveAccounts::new(drive, geometry, backends),
             done: Vec::new(),
             scratch: Scratch::default(),

@@ -6,8 +6,7 @@
 
 use super::dies::{BusyUnitState, UnitPhase};
 use super::queue::DriveOp;
-use super::{Controller, Dies, Queues};
-use crate::drive::backends::DriveBackends;
+use super::{Controller, Dies, PageOwner, Queues};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, OpKind, OpPhases, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -23,7 +22,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         phases: &OpPhases,
         cause: Cause,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let at = unit.0 as usize;
         let before = self.dies.free_at[at];

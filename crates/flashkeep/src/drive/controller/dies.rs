@@ -4,9 +4,8 @@ use super::errors::ReadAttempts;
 use super::queue::DriveOp;
 use super::rounds::OpenRound;
 use super::spread::PoolUnits;
-use super::{Controller, Dies, Gangs, OpQueue};
+use super::{Controller, Dies, Gangs, OpQueue, PageOwner};
 use crate::drive::Parameters;
-use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents, ReadEstimate};
 use crate::flash::scheduler::Class;
 use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
@@ -600,7 +599,7 @@ impl Dies {
 
     /// The units of a channel that can start something, a bit each.
     #[inline]
-    pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
+    pub(in crate::drive) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
         let first = self.channels[channel].first_unit as usize;
         let units = &self.free_at[first..first + self.per_channel];
         units.iter().rev().fold(0, |idle, &free_at| idle << 1 | u64::from(free_at <= now))
@@ -616,7 +615,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         until: SimTime,
         cause: Cause,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         self.record_unit(now, unit, until, cause);
         let state = &mut self.dies.units[unit.0 as usize];
@@ -648,7 +647,7 @@ impl<C: Contents> Controller<C> {
         &self,
         now: SimTime,
         ppn: Ppn,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> ReadEstimate {
         let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
         if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
@@ -676,19 +675,16 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The rest of the collection that a unit is doing or does next: copies of the pages that are still valid, and the erase.
-    fn rest_of_collection(&self, now: SimTime, unit: UnitId, backends: &DriveBackends<C>) -> Span {
-        let Some((plane, victim)) = self.dies[unit].collect_head.and_then(|plane| {
-            backends.gc.victim_in(now, plane, &backends.ftl, &backends.maintenance, &self.flash)
-        }) else {
+    fn rest_of_collection(&self, now: SimTime, unit: UnitId, backends: &impl PageOwner<C>) -> Span {
+        let head = self.dies[unit].collect_head;
+        let Some((first, copies)) = head.and_then(|plane| backends.left_to_collect(now, plane)) else {
             return Span::ZERO;
         };
-        let first = self.flash.geometry.ppn(plane, victim, 0);
         let cost = |kind| {
             let target = Target { from: first, ..Target::page(first) };
             self.flash.timing.cost_of(&self.flash.geometry, kind, target).whole()
         };
         let copy = cost(OpKind::Read) + cost(OpKind::Program);
-        let copies = backends.ftl.blocks().valid_in(plane, victim);
         Span(copy.0 * u64::from(copies)) + cost(OpKind::Erase)
     }
 

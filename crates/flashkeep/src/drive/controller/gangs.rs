@@ -4,8 +4,7 @@
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
 
-use super::{Controller, Dies, Gangs};
-use crate::drive::backends::DriveBackends;
+use super::{Controller, Dies, Gangs, PageOwner};
 use crate::engine::Contents;
 use crate::flash::{BusUse, FlashArray, UnitId};
 use crate::kernel::SimTime;
@@ -57,7 +56,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let gang = channel / self.dies.gangs.size;
         let end = self.dies.ends_at(now, channel, unit, &self.flash);

@@ -6,8 +6,7 @@
 //! operations go first; planes that work together hold their die once.
 
 use super::dies::UnitPhase;
-use super::{Controller, DriveAccounts};
-use crate::drive::backends::DriveBackends;
+use super::{Controller, DriveAccounts, PageOwner};
 use crate::drive::{BusyPeriod, Resource, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{OpKind, UnitId};
@@ -37,10 +36,9 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         unit: UnitId,
         cause: Option<Cause>,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
-        let collects =
-            || self.dies[unit].collect_head.map(|plane| backends.gc.moves_because(plane, &backends.ftl));
+        let collects = || self.dies[unit].collect_head.map(|plane| backends.moves_because(plane));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, OpKind::Read, cause);
     }

@@ -1,9 +1,8 @@
 //! What failures of flash take from the operations that wait or are in progress.
 
-use super::Controller;
 use super::dies::UnitPhase;
-use super::queue::DriveOp;
-use crate::drive::backends::{DriveBackends, UNASKED};
+use super::queue::{DriveOp, UNASKED};
+use super::{Controller, PageOwner};
 use crate::drive::{Fault, Resource};
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Verb};
 use crate::flash::{PlaneId, UnitId};
@@ -15,12 +14,12 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         op: Id<DriveOp>,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let DriveOp { token, command, ftl, ppn, course, .. } = self.queues[op];
         self.errors.forget_doomed(ppn);
         if token.slot == UNASKED && !course.discarded {
-            backends.maintenance.scrub_on(now, self);
+            backends.scrub_on(now, self);
         } else if !course.discarded {
             self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         }
@@ -33,7 +32,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         unit: UnitId,
         plane: PlaneId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let state = &mut self.dies[unit];
         if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
@@ -45,7 +44,7 @@ impl<C: Contents> Controller<C> {
         }
         if collects {
             self.log_interrupted_collection(now, unit, backends);
-            backends.gc.forget_reads(unit);
+            backends.forget_collection_reads(unit);
         }
         let gone = self.dies.empty_registers(unit, plane, &self.flash.geometry, &mut self.queues);
         let state = &mut self.dies[unit];
@@ -75,14 +74,6 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// Freed resources serve waiting operations.
-    pub(in crate::drive) fn look_again(&mut self, now: SimTime, backends: &mut DriveBackends<C>) {
-        for channel in 0..self.dies.channel_count() {
-            self.visit(now, channel, backends);
-        }
-        backends.ftl.wake_backends(now, self);
-    }
-
     /// Answers commands for a failed backend.
     pub(in crate::drive) fn answer_for_dead(
         &mut self,
@@ -106,7 +97,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         plane: PlaneId,
         what: Fault,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         for unit in self.dies.units_of(plane) {
             let strikes = |op: &DriveOp| what.strikes(&self.flash.geometry, op.ppn);

@@ -2,18 +2,17 @@
 //! have not left the die, and what may be suspended for reads. They are counted when they are granted, so logs have them
 //! too.
 
-use super::Controller;
 use super::dies::{BusyUnitState, UnitPhase};
 use super::queue::DriveOp;
+use super::{Controller, PageOwner};
 use crate::drive::LoggedOperation;
-use crate::drive::backends::DriveBackends;
 use crate::engine::Contents;
 use crate::flash::{OpKind, UnitId};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Controller<C> {
     /// The run ends at `end`: logs get the operations under way.
-    pub(in crate::drive) fn log_under_way(&mut self, end: SimTime, backends: &DriveBackends<C>) {
+    pub(in crate::drive) fn log_under_way(&mut self, end: SimTime, backends: &impl PageOwner<C>) {
         if self.accounts.is_watched() {
             self.log_interrupted_reads(end, backends);
             self.log_open_operations(end, backends);
@@ -21,7 +20,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// Logs all reads whose data have not left their dies at `now`.
-    pub(in crate::drive) fn log_interrupted_reads(&mut self, now: SimTime, backends: &DriveBackends<C>) {
+    pub(in crate::drive) fn log_interrupted_reads(&mut self, now: SimTime, backends: &impl PageOwner<C>) {
         for unit in (0..self.dies.unit_count() as u32).map(UnitId) {
             let BusyUnitState { phase, cached, current, .. } = self.dies[unit];
             for first in [cached, current] {
@@ -40,13 +39,13 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         op: Id<DriveOp>,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
         let DriveOp { token, ppn, command, acknowledged: start, course, .. } = self.queues[op];
         // An attempt whose data are given up was logged when its unit continued sensing.
         if !course.discarded {
             let read = LoggedOperation::new([start, now.max(start)], ppn, OpKind::Read, command.cause);
-            self.accounts.log_operation(&LoggedOperation { age: Some(token.age), ..read }, &backends.ftl);
+            self.accounts.log_operation(&LoggedOperation { age: Some(token.age), ..read }, backends);
         }
     }
 
@@ -55,12 +54,10 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         unit: UnitId,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
-        for read in backends.gc.reads_of(unit) {
-            for operation in read.interrupted(now) {
-                self.accounts.log_operation(&operation, &backends.ftl);
-            }
+        for operation in backends.collection_reads(unit, now) {
+            self.accounts.log_operation(&operation, backends);
         }
     }
 }

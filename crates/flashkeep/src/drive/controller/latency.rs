@@ -1,9 +1,8 @@
 //! Where the time of commands goes in a drive ([`super::probe`]): what the controller knows of their waits.
 
-use super::Controller;
 use super::probe::{PlacedPage, Worker};
 use super::queue::DriveOp;
-use crate::drive::backends::DriveBackends;
+use super::{Controller, PageOwner};
 use crate::engine::{Breakdown, Cause, Contents, Part, TimeSpent};
 use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
@@ -56,16 +55,16 @@ impl<C: Contents> Controller<C> {
     // ---------------------------------------------------------------- operations
 
     /// The part for time in which an operation waited although its unit and its channel were free.
-    pub(super) fn other_wait(&self, writes: bool, late: bool, backends: &DriveBackends<C>) -> Part {
+    pub(super) fn other_wait(&self, writes: bool, late: bool) -> Part {
         if late {
             // The unit was granted to others before the request was admitted.
             Part::Queue
-        } else if writes && backends.packing.gathers_writes() {
+        } else if writes && self.rules.gathers_writes {
             Part::Timer
         } else if self.dies.gangs.size > 1 || self.flash.bus == BusUse::Rounds {
             // The channel waits for the others of its gang, or the round before is not over.
             Part::Channel
-        } else if writes && backends.ftl.is_physical() {
+        } else if writes && self.rules.physical {
             // An erase comes first, which must wait.
             Part::Gc
         } else {
@@ -82,11 +81,10 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         first: Id<DriveOp>,
         phases: &OpPhases,
-        backends: &DriveBackends<C>,
     ) {
         let mut op = first;
         while op.is_some() {
-            op = self.begin_read(granted, channel, unit, op, phases, backends);
+            op = self.begin_read(granted, channel, unit, op, phases);
         }
     }
 
@@ -99,7 +97,6 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         op: Id<DriveOp>,
         phases: &OpPhases,
-        backends: &DriveBackends<C>,
     ) -> Id<DriveOp> {
         let DriveOp { since, late, next, course, .. } = self.queues[op];
         let (at, waited) = ((unit, channel), (since, granted));
@@ -111,7 +108,7 @@ impl<C: Contents> Controller<C> {
         }
         let new = self.errors.may_occur() && !course.again;
         if !self.probe.begin_read(op, at, waited, freed, phases, new) {
-            let rest = self.other_wait(false, late, backends);
+            let rest = self.other_wait(false, late);
             self.probe.list_wait(op, self.probe.wait(at, waited, freed, rest));
         }
         next
@@ -127,14 +124,13 @@ impl<C: Contents> Controller<C> {
         phases: &OpPhases,
         lead: Span,
         cause: Cause,
-        backends: &DriveBackends<C>,
     ) {
         let (channel, first) = (self.dies.channel_of(unit), self.dies[unit].current);
         if first.is_some() {
             // Seldom are others linked to it.
-            let next = self.begin_read(now, channel, unit, first, phases, backends);
+            let next = self.begin_read(now, channel, unit, first, phases);
             if next.is_some() {
-                self.begin_reads(now, channel, unit, next, phases, backends);
+                self.begin_reads(now, channel, unit, next, phases);
             }
         }
         if lead > Span::ZERO {
@@ -154,12 +150,12 @@ impl<C: Contents> Controller<C> {
         &self,
         unit: UnitId,
         op: Id<DriveOp>,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> Cause {
-        if op.is_some() || (!self.probe.is_on() && !backends.slc.is_active()) {
+        if op.is_some() || (!self.probe.is_on() && self.flash.geometry.slc.blocks == 0) {
             return self.queues[op].command.cause;
         }
-        self.dies[unit].collects.map_or(Cause::Gc, |plane| backends.gc.moves_because(plane, &backends.ftl))
+        self.dies[unit].collects.map_or(Cause::Gc, |plane| backends.moves_because(plane))
     }
 
     /// Where the time of a read goes whose data cross the channel from now on.
@@ -184,12 +180,7 @@ impl<C: Contents> Controller<C> {
 
     /// Where the time of a write goes whose pages all have their places. The map then notes them, which takes `noted`.
     #[inline(always)]
-    pub(in crate::drive) fn breakdown_of_write(
-        &mut self,
-        op: Id<DriveOp>,
-        noted: Span,
-        backends: &DriveBackends<C>,
-    ) -> TimeSpent {
+    pub(in crate::drive) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
         if !self.probe.is_on() {
             return TimeSpent::Memory;
         }
@@ -206,7 +197,7 @@ impl<C: Contents> Controller<C> {
                 return spent;
             }
         }
-        self.breakdown_of_other_write(op, placed, noted, backends)
+        self.breakdown_of_other_write(op, placed, noted)
     }
 
     /// The same of a write that waited for other work than the host's and GC.
@@ -216,12 +207,11 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         placed: Option<PlacedPage>,
         noted: Span,
-        backends: &DriveBackends<C>,
     ) -> TimeSpent {
         let DriveOp { since, acknowledged, .. } = self.queues[op];
         let mut parts = Breakdown::default();
         if let Some(PlacedPage { granted, unit, freed, own, .. }) = placed {
-            parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed, backends));
+            parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed));
         }
         parts.fit(acknowledged.since(since), Part::Die);
         parts.add(Part::Cache, noted);
@@ -246,10 +236,9 @@ impl<C: Contents> Controller<C> {
         granted: SimTime,
         unit: UnitId,
         freed: [SimTime; 2],
-        backends: &DriveBackends<C>,
     ) -> Breakdown {
         let DriveOp { since, late, .. } = self.queues[op];
         let at = (unit, self.dies[unit].channel as usize);
-        self.probe.wait(at, (since, granted), freed, self.other_wait(true, late, backends))
+        self.probe.wait(at, (since, granted), freed, self.other_wait(true, late))
     }
 }

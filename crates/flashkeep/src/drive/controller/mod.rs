@@ -12,6 +12,7 @@ mod interrupted;
 mod latency;
 mod multiplane;
 mod open_operations;
+mod owner;
 mod physical;
 mod probe;
 mod program;
@@ -27,20 +28,23 @@ mod under_way;
 mod visit;
 mod work;
 
-pub(super) use dies::BusyUnitState;
+pub(super) use dies::{BusyUnitState, Channel};
 pub use errors::ErrorCounts;
-pub(super) use errors::{BitErrors, Verdict};
+pub(super) use errors::{BitErrors, ReadAttempts, Verdict};
+pub(super) use owner::{OwnerRules, PageOwner};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
-pub(super) use queue::DriveOp;
+pub(super) use queue::{DriveOp, UNASKED};
+
 pub(super) use read::Commands;
+pub(super) use rounds::BATCH;
 pub(super) use sources::{Next, Taker};
+pub(super) use under_way::Flight;
 pub use work::OperationTimes;
 
 use crate::drive::{Counters, DeviceObserver, Parameters, Told};
 use crate::engine::{Breakdown, Contents, Done, Part};
-use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, UnitId};
+use crate::flash::{FlashArray, Ppn, Scheduler, UnitId};
 use crate::kernel::{Agenda, Arena, Id, SimTime};
-use dies::Channel;
 use gangs::GangRound;
 use open_operations::OpenOperations;
 use probe::LatencyProbe;
@@ -60,6 +64,8 @@ pub(super) struct Controller<C> {
     pub(super) reads: ReadRules,
     /// Which code path commands and programs take.
     pub(super) paths: Paths,
+    /// What never changes of the backends.
+    rules: OwnerRules,
     pub(super) accounts: DriveAccounts,
     /// Completions that the engine has not taken yet.
     pub(super) done: Vec<Done<C>>,
@@ -153,8 +159,6 @@ pub(in crate::drive) struct Paths {
 pub(in crate::drive) struct Scratch {
     /// The pages of one program.
     pages: Vec<PageWrite>,
-    /// Planes that could take more of them.
-    free_planes: Vec<PlaneId>,
 }
 
 /// Counters and observers.

@@ -1,13 +1,12 @@
 //! Programs: the only code that places and programs pages, in every command mode.
 //!
-//! A grant gathers the pages that one command programs ([`DriveBackends::grant_write`]; `write` selects them), gives
+//! A grant gathers the pages that one command programs ([`PageOwner::grant_next`]; `write` selects them), gives
 //! each its place, and commits the operation ([`Controller::commit`]): the commit occupies die and channel, and
 //! updates counters and logs.
 
 use super::queue::DriveOp;
-use super::{Controller, Scratch};
+use super::{Controller, PageOwner, Scratch};
 use crate::drive::LoggedOperation;
-use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents};
 use crate::flash::{
     Acknowledge, BusUse, FlashArray, FlashOp, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId,
@@ -138,7 +137,7 @@ impl ProgramMode for Full {
     const PLAIN: bool = false;
 }
 
-/// The mode of programs ([`ProgramMode`]), determined once ([`DriveBackends::simplify`]).
+/// The mode of programs ([`ProgramMode`]), determined once (`DriveBackends::simplify`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Programs {
     /// [`PlainMode`].
@@ -175,7 +174,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         manner: Manner,
         pages: &[PageWrite],
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let phases = manner.cost(&self.flash, pages);
         let freed = self.dies.freed(channel, unit);
@@ -203,7 +202,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         page: PageWrite,
         last: bool,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
@@ -224,7 +223,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         manner: Manner,
         pages: &[PageWrite],
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> OpPhases {
         let phases = manner.cost(&self.flash, pages);
         let end = start + phases.busy();
@@ -243,7 +242,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         held: Span,
         block: PageWrite,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
@@ -267,7 +266,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         kind: OpKind,
         pages: &[PageWrite],
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let (mut before, mut planes) = (None, 0);
         for (at, page) in pages.iter().enumerate() {
@@ -300,19 +299,16 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         page: PageWrite,
         follows: Follows,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let PageTimes { granted, begun, sent, end, measured, open, .. } = times;
         let first = follows == Follows::Nothing;
-        debug_assert!(
-            !backends.health.is_damaged() || !backends.ftl.blocks().is_dead(page.plane),
-            "nothing is done in a plane that has failed"
-        );
+        backends.check(kind, page.target.to);
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         if !M::PLAIN && open {
             self.accounts.count_page(kind, &page, follows == Follows::SamePlane, &self.flash);
-            return self.put_page_under_way(unit, kind, page, times, first, backends);
+            return self.put_page_under_way(unit, kind, page, times, first);
         }
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { granted } else { begun };
@@ -339,13 +335,13 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         page: &PageWrite,
         follows: Follows,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
             return self.accounts.note_work(target.to, kind, cause, target.sectors, &self.flash);
         }
-        backends.power.guard(guards, end);
+        backends.guard(guards, end);
         self.accounts.count_page(kind, page, follows == Follows::SamePlane, &self.flash);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
@@ -364,7 +360,7 @@ impl<C: Contents> Controller<C> {
         phases: &OpPhases,
         cached: bool,
         cause: Cause,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> (SimTime, SimTime) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.join_round(unit, phases, cause);

@@ -3,10 +3,12 @@
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, Dies, OpQueue, Queues};
-use crate::drive::backends::{Translation, UNASKED};
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{FlashArray, Geometry, OpKind, PlaneId, Ppn, Target, Timing, UnitId};
 use crate::kernel::{Arena, Id, SimTime, Span};
+
+/// The slot of an evicted page, for which no request waits.
+pub(in crate::drive) const UNASKED: u32 = u32::MAX;
 
 /// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
 /// physical pages also an erase, or the trim that it is a part of.
@@ -234,6 +236,11 @@ impl<C> Queues<C> {
         self.write_queues.iter().any(|write_queue| write_queue.any(&self.ops, &test))
     }
 
+    /// Whether a write that waits in a write queue passes a test.
+    pub(in crate::drive) fn is_any_in(&self, write_queue: u32, test: impl FnMut(&DriveOp) -> bool) -> bool {
+        self.write_queues[write_queue as usize].any(&self.ops, test)
+    }
+
     pub(in crate::drive) fn write_queue_count(&self) -> usize {
         self.write_queues.len()
     }
@@ -280,6 +287,13 @@ impl<C> Queues<C> {
         let op = queue.pop(&mut self.ops);
         self.waiting -= u32::from(!queue.head.is_some());
         op
+    }
+
+    /// Takes a write out of its write queue, at any position.
+    pub(in crate::drive) fn remove(&mut self, write_queue: u32, op: Id<DriveOp>) {
+        let queue = &mut self.write_queues[write_queue as usize];
+        queue.remove(&mut self.ops, op);
+        self.waiting -= u32::from(!queue.head.is_some());
     }
 
     /// Takes operations out of a write queue.
@@ -339,7 +353,7 @@ impl<C: Contents> Queues<C> {
     }
 
     /// Puts all writes of an empty write queue into it.
-    pub(super) fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
+    pub(in crate::drive) fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
         self.waiting += u32::from(!order.is_empty());
         for &op in order {
             self.write_queues[write_queue as usize].push_last(&mut self.ops, op);
@@ -356,6 +370,16 @@ impl<C: Contents> Queues<C> {
     #[inline(always)]
     pub(in crate::drive) fn carried(&self, op: Id<DriveOp>, n: u16) -> C {
         if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() }
+    }
+
+    /// The copy that page `n` of a write replaces.
+    pub(in crate::drive) fn older(&self, op: Id<DriveOp>, n: u16) -> Option<Ppn> {
+        self.older.get(op.index())?.get(usize::from(n)).copied().flatten()
+    }
+
+    /// The copy that page `n` of a write replaces, where that is noted.
+    pub(in crate::drive) fn older_mut(&mut self, op: Id<DriveOp>, n: u16) -> &mut Option<Ppn> {
+        &mut self.older[op.index()][usize::from(n)]
     }
 
     /// Notes the copy that the next page of a write replaces.
@@ -415,44 +439,6 @@ impl<C: Contents> Queues<C> {
 
     pub(in crate::drive) fn take_carried(&self, op: Id<DriveOp>) -> C {
         if C::KEEP { self.carried[op.index()][0] } else { C::default() }
-    }
-
-    /// The contents of a page in a write in flight.
-    pub(in crate::drive) fn carried_page(
-        &self,
-        ftl: usize,
-        op: u32,
-        lpn: u32,
-        translation: &Translation<C>,
-    ) -> C {
-        if !C::KEEP {
-            return C::default();
-        }
-        self.carried[Id::<DriveOp>::new(op).index()][translation.place_in_write(ftl, op, lpn, self)]
-    }
-
-    /// The copy that a page of a write in flight replaces, where that is noted.
-    pub(in crate::drive) fn older_place(
-        &mut self,
-        ftl: usize,
-        op: u32,
-        lpn: u32,
-        translation: &Translation<C>,
-    ) -> &mut Option<Ppn> {
-        let n = translation.place_in_write(ftl, op, lpn, self);
-        &mut self.older[Id::<DriveOp>::new(op).index()][n]
-    }
-
-    /// The copy that a page of a write in flight replaces.
-    pub(in crate::drive) fn older_copy(
-        &self,
-        ftl: usize,
-        op: u32,
-        lpn: u32,
-        translation: &Translation<C>,
-    ) -> Option<Ppn> {
-        let copies = self.older.get(Id::<DriveOp>::new(op).index())?;
-        copies.get(translation.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
 }
 

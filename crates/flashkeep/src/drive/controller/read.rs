@@ -2,13 +2,12 @@
 
 use super::dies::UnitPhase;
 use super::errors::{ReadAttempts, Verdict};
-use super::queue::DriveOp;
-use super::{Controller, ReadRules};
+use super::queue::{DriveOp, UNASKED};
+use super::{Controller, PageOwner, ReadRules};
 use crate::drive::Parameters;
-use crate::drive::backends::{DriveBackends, UNASKED};
-use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, TimeSpent};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, TimeSpent};
 use crate::flash::{FlashArray, FlashOp, MultiPlane, OpKind, Ppn, Target, UnitId};
-use crate::ftl::{InFlight, MapEntry};
+use crate::ftl::InFlight;
 use crate::kernel::{Id, SimTime, Span};
 use std::iter::repeat_n;
 
@@ -25,83 +24,41 @@ impl ReadRules {
 }
 
 impl<C: Contents> Controller<C> {
-    pub(in crate::drive) fn read_page(
+    /// Reads a page that is on the flash, if nothing in the controller's memory has it.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    pub(in crate::drive) fn read_placed(
         &mut self,
         now: SimTime,
         ftl: usize,
         command: Command,
         token: CompletionToken,
-        backends: &mut DriveBackends<C>,
+        ppn: Ppn,
+        contents: C,
+        backends: &mut impl PageOwner<C>,
     ) {
-        let memory = self.flash.timing.memory;
-        match backends.ftl.maps().get(ftl, command.start.low()) {
-            MapEntry::Unmapped
-                if backends.ftl.is_physical() || backends.ftl[ftl].lost.has(command.start.low()) =>
-            {
-                self.read_of_lost(now, ftl, command, token, backends)
-            }
-            MapEntry::Unmapped => {
-                let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
-                self.accounts.counters.unmapped_reads += 1;
-                self.answer(token, 1, now + memory, memory, C::default());
-            }
-            MapEntry::Pending(op)
-                if backends.ftl.waits_behind(ftl, self) && !command.flags.has(Flags::BEFORE) =>
-            {
-                self.wait_behind(ftl, command, token, op, backends)
-            }
-            MapEntry::Pending(op) => {
-                let contents = self.queues.carried_page(ftl, op, command.start.low(), &backends.ftl);
-                self.answer_in_flight(now, token, contents);
-            }
-            MapEntry::At(ppn) => {
-                let contents = backends.ftl.blocks().contents(ppn);
-                let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
-                if command.flags.has(Flags::BEFORE) {
-                    if backends.ftl.blocks().is_unreadable(ppn) {
-                        let failed = Some((BackendId(ftl as u16), command.start));
-                        return self.done.push(Done { failed, ..Done::at(token, 1, now) });
-                    }
-                    self.answer(token, 1, now, Span::ZERO, contents);
-                } else if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
-                    self.answer_in_flight(now, token, contents);
-                } else if self.is_being_read(unit, ppn, command.cause, backends) {
-                    self.accounts.counters.reads_from_memory += 1;
-                    self.answer(token, 1, now + memory, memory, contents);
-                } else {
-                    // The first law of order: the read returns the present contents of the page, even if the page is
-                    // overwritten before the read is granted.
-                    self.queue_read(now, ftl, command, token, unit, ppn, contents, backends);
-                }
-            }
+        let unit = self.dies.unit_of_page(&self.flash.geometry, ppn);
+        if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
+            self.answer_in_flight(now, token, contents);
+        } else if self.is_being_read(unit, ppn, command.cause, backends) {
+            let memory = self.flash.timing.memory;
+            self.accounts.counters.reads_from_memory += 1;
+            self.answer(token, 1, now + memory, memory, contents);
+        } else {
+            // The first law of order: the read returns the present contents of the page, even if the page is
+            // overwritten before the read is granted.
+            self.queue_read(now, ftl, command, token, unit, ppn, contents, backends);
         }
     }
 
     /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
     /// since its write was admitted, but not longer.
-    pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
+    pub(in crate::drive) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
         let spent = self.probe.late_read(self.admitted.since(now), memory);
         let done = Done::at(token, 1, now.max(self.admitted) + memory);
         self.done.push(Done { service: memory, contents, spent, ..done });
-    }
-
-    /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
-    pub(in crate::drive) fn read_of_lost(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: Command,
-        token: CompletionToken,
-        backends: &DriveBackends<C>,
-    ) {
-        assert!(
-            backends.health.checks_pages(),
-            "only programmed pages of a backend of physical pages are read"
-        );
-        let failed = Some((BackendId(ftl as u16), command.start));
-        self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
 
     #[inline]
@@ -116,11 +73,8 @@ impl<C: Contents> Controller<C> {
 
     /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
     /// a page is always read for itself.
-    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &DriveBackends<C>) -> bool {
-        if !self.reads.coalesce
-            || cause == Cause::Update
-            || (backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn))
-        {
+    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &impl PageOwner<C>) -> bool {
+        if !self.reads.coalesce || cause == Cause::Update || backends.is_unreadable(ppn) {
             return false;
         }
         let same = |op: &DriveOp| op.ppn == ppn;
@@ -137,7 +91,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         ppn: Ppn,
         contents: C,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let course = self.draw_errors(now, ppn, command.sectors, backends);
         let contents = if course.verdict == Verdict::Wrong { contents.corrupted() } else { contents };
@@ -166,7 +120,7 @@ impl<C: Contents> Controller<C> {
         let (channel, bit) = (state.channel as usize, state.bit);
         self.dies.channels[channel].waiting |= bit;
         self.dies.arm_unit(now, unit);
-        if !backends.parts.visits_later(channel) {
+        if !backends.visits_later(channel) {
             self.visit(now, channel, backends);
         }
     }
@@ -177,7 +131,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
         if self.flash.commands.cache_read {
             self.accounts.counters.cache[OpKind::Read as usize] += u64::from(self.dies.make_way(unit));
@@ -197,17 +151,16 @@ impl<C: Contents> Controller<C> {
         // Reads of physical pages were checked when they were submitted. Between two attempts of a read, garbage
         // collection may move the page and erase its block: what the attempts find was drawn before the first one, and
         // the copy takes as long to read.
-        debug_assert!(
-            course.again || backends.ftl.blocks().is_programmed(ppn) || backends.ftl.is_physical(),
-            "only programmed pages are read"
-        );
+        if !course.again {
+            backends.check(OpKind::Read, ppn);
+        }
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let joined = if self.reads.joins { self.join_reads(now, unit, op, backends) } else { 1 };
+        let joined = if self.reads.joins { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.dies[unit];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead, backends);
+        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead);
     }
 
     /// A command for each plane on the channel, then the array, once it can sense (`lead`); the channel is free meanwhile
@@ -222,7 +175,6 @@ impl<C: Contents> Controller<C> {
         planes: usize,
         cause: Cause,
         lead: Span,
-        backends: &DriveBackends<C>,
     ) {
         let target = Target::page(ppn);
         let phases = if cause == Cause::Retry {
@@ -236,7 +188,7 @@ impl<C: Contents> Controller<C> {
         };
         let in_register = now + lead + phases.busy();
         if self.probe.is_on() {
-            self.record_sensing(now, unit, &phases, lead, cause, backends);
+            self.record_sensing(now, unit, &phases, lead, cause);
         }
         let state = &mut self.dies[unit];
         state.phase = UnitPhase::Array;
@@ -256,7 +208,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let op = self.dies.leaving(unit);
         let last = self.dies.let_go(channel, unit, op, &mut self.queues);
@@ -278,8 +230,7 @@ impl<C: Contents> Controller<C> {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues[op].command.cause), backends);
         }
         if !op.is_some() {
-            let Some(read) = backends.gc.end_read(unit) else { return };
-            return read.tell(end, backends, self);
+            return backends.end_collection_read(unit, end, self);
         }
         let start = self.queues[op].acknowledged;
         let service = self.queues[op].service_of_read(&self.flash, end);
@@ -311,7 +262,7 @@ impl<C: Contents> Controller<C> {
         [start, end]: [SimTime; 2],
         (service, answered): (Span, SimTime),
         spent: TimeSpent,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues[op];
         if token.slot == UNASKED {

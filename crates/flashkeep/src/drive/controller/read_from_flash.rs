@@ -3,9 +3,8 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 
-use super::Controller;
 use super::queue::DriveOp;
-use crate::drive::backends::DriveBackends;
+use super::{Controller, PageOwner};
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{OpKind, Ppn, Target};
 use crate::kernel::{Id, SimTime};
@@ -19,24 +18,22 @@ pub(in crate::drive) struct ReadBehindWrite {
 }
 
 impl<C: Contents> Controller<C> {
-    /// A read waits until the page has its place.
-    pub(super) fn wait_behind(
+    /// A read waits until a page of a write has its place.
+    pub(in crate::drive) fn wait_behind(
         &mut self,
         ftl: usize,
         command: Command,
         token: CompletionToken,
-        write: u32,
-        backends: &DriveBackends<C>,
+        (write, n): (Id<DriveOp>, u16),
+        contents: C,
     ) {
-        let contents = self.queues.carried_page(ftl, write, command.start.low(), &backends.ftl);
-        let n = backends.ftl.place_in_write(ftl, write, command.start.low(), &self.queues) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);
         if C::KEEP {
             self.queues.carry(read, &[contents]);
         }
-        self.queues.behind.push(ReadBehindWrite { write: Id::new(write), n, read });
+        self.queues.behind.push(ReadBehindWrite { write, n, read });
     }
 
     /// A page of a write has its place and is about to be programmed: reads that wait for it queue at its die.
@@ -46,7 +43,7 @@ impl<C: Contents> Controller<C> {
         write: Id<DriveOp>,
         n: u16,
         ppn: Ppn,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         if !self.queues.behind.is_empty() {
             self.queue_behind(write, n, ppn, backends);
@@ -54,7 +51,7 @@ impl<C: Contents> Controller<C> {
     }
 
     #[cold]
-    fn queue_behind(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn, backends: &mut DriveBackends<C>) {
+    fn queue_behind(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn, backends: &mut impl PageOwner<C>) {
         let waits = |behind: &mut ReadBehindWrite| (behind.write.raw(), behind.n) == (write.raw(), n);
         let reads: Vec<Id<DriveOp>> =
             self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();

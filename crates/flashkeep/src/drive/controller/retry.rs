@@ -7,12 +7,11 @@
 //! operation of its own. Reads of GC continue in the same way, without a queue.
 
 use super::dies::UnitPhase;
-use super::errors::{ReadAttempts, Verdict};
+use super::errors::ReadAttempts;
 use super::queue::DriveOp;
-use super::{Controller, Dies, Queues};
-use crate::drive::backends::DriveBackends;
+use super::{Controller, Dies, PageOwner, Queues};
 use crate::engine::{Cause, CompletionToken, Contents};
-use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
+use crate::flash::{OpKind, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Controller<C> {
@@ -25,7 +24,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         last: bool,
         transfer: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let (channel, end) = (self.dies.channel_of(unit), now + transfer);
         let cause = self.cause_of_transfer(unit, op, backends);
@@ -74,7 +73,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> bool {
         let Some(model) = self.errors.model().filter(|model| model.pipelined) else { return false };
         let state = &self.dies[unit];
@@ -118,7 +117,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         start: SimTime,
         end: SimTime,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let DriveOp { token, ppn, command, placed: along, .. } = self.queues[op];
         let (kind, age) = (OpKind::Read, Some(token.age));
@@ -131,51 +130,22 @@ impl<C: Contents> Controller<C> {
 
     // ---------------------------------------------------------------- GC
 
-    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
-    pub(in crate::drive) fn draw_for_gc(
-        &mut self,
-        now: SimTime,
-        plane: PlaneId,
-        first: Ppn,
-        pages: u16,
-        backends: &mut DriveBackends<C>,
-    ) -> ReadAttempts {
-        let mut all = ReadAttempts::default();
-        if !self.errors.may_occur() {
-            return all;
-        }
-        for ppn in backends.gc.pages_read(plane, first, pages) {
-            let course = self.draw_errors(now, ppn, 0, backends);
-            all.retries = all.retries.max(course.retries);
-            all.sensings = all.sensings.max(course.sensings);
-            all.soft |= course.soft;
-            match course.verdict {
-                Verdict::Right => {}
-                Verdict::Wrong => backends.ftl.blocks_mut().corrupt(ppn),
-                Verdict::Unreadable => self.note_uncorrectable(ppn, backends),
-            }
-        }
-        all
-    }
-
     /// The data of a page that GC reads could not be corrected: the unit senses it again.
     fn sense_again_for_gc(
         &mut self,
         now: SimTime,
         unit: UnitId,
         end: SimTime,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let (course, collects) = (self.dies[unit].gc_course, self.dies[unit].collects);
         let begins = end + self.errors.decoding(course);
         let busy = self.errors.phases_of_retry(&self.flash, self.dies[unit].gc_page).busy();
         if let Some(plane) = collects {
-            let ftl = backends.ftl.ftl_of(plane) as u16;
+            let ftl = backends.backend_of(plane);
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
-        if let Some(failed) = backends.gc.repeat_read(unit, begins) {
-            failed.tell(end, backends, self);
-        }
+        backends.repeat_collection_read(unit, begins, end, self);
         let state = &mut self.dies[unit];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;
@@ -192,9 +162,9 @@ impl<C: Contents> Controller<C> {
         sectors: u16,
         mut course: ReadAttempts,
         whole: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Span {
-        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let ftl = backends.backend_of(self.flash.geometry.plane_of(ppn));
         let mut time = Span::ZERO;
         while course.goes_on() {
             let begins = since + time + self.errors.decoding(course);

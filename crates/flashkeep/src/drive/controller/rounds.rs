@@ -17,8 +17,7 @@ use super::dies::{Channel, bits};
 use super::program::Full;
 use super::queue::DriveOp;
 use super::sources::{ByAge, Next, Writes};
-use super::{Controller, Dies};
-use crate::drive::backends::DriveBackends;
+use super::{Controller, Dies, PageOwner};
 use crate::engine::{Cause, Contents};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpKind, OpPhases, Ppn, Round, Target, UnitId};
@@ -28,7 +27,7 @@ use std::iter::repeat_n;
 use std::ops::Range;
 
 /// Reads, or writes, that each channel takes at once.
-pub(super) const BATCH: usize = 100;
+pub(in crate::drive) const BATCH: usize = 100;
 
 /// The round that is being planned.
 #[derive(Clone, Debug, Default)]
@@ -45,17 +44,6 @@ impl OpenRound {
     fn start(&mut self, begun: SimTime, channels: usize) {
         self.parts.clear();
         self.parts.resize(channels, Round::at(begun));
-    }
-
-    pub(super) fn turn_of_planes(&self, write_queue: u32) -> u32 {
-        self.turns_of_planes.get(write_queue as usize).copied().unwrap_or_default()
-    }
-
-    pub(super) fn set_turn_of_planes(&mut self, write_queue: u32, turn: u32) {
-        if self.turns_of_planes.len() <= write_queue as usize {
-            self.turns_of_planes.resize(write_queue as usize + 1, 0);
-        }
-        self.turns_of_planes[write_queue as usize] = turn;
     }
 
     /// When the last operation so far is done.
@@ -78,7 +66,7 @@ enum Steps {
 impl<C: Contents> Controller<C> {
     /// A gang of channels that is free takes what waits for it.
     #[inline(never)]
-    pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         let gang = self.dies.gangs.of(channel);
         let free_at = gang.clone().map(|channel| self.dies.channels[channel].free_at).max().unwrap_or(now);
         if free_at > now {
@@ -88,7 +76,7 @@ impl<C: Contents> Controller<C> {
         self.dies.units[units].iter_mut().for_each(|unit| unit.planned.clear());
         let mut end = now;
         let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
-        match backends.gc.run() {
+        match self.rules.run {
             GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang, backends),
             GcRun::Steps => steps = self.dies.steps_in_turn(),
         }
@@ -96,13 +84,15 @@ impl<C: Contents> Controller<C> {
             cause = Cause::Gc;
         } else {
             end = self.read_in_rounds(now, &gang, &mut steps, backends);
-            let dealt = backends.ftl.deal_out(&gang, self);
-            end = self.write_in_rounds(now, end, &gang, steps, backends);
+            let dealt = backends.deal_out(&gang, self);
+            end = self.write_in_rounds(end, &gang, steps, backends);
             self.queues.collect_dealt(dealt);
         }
-        if end == now && backends.uses_idle_time() {
+        if end == now
+            && let Some(idle) = backends.idle_work()
+        {
             end = self.collect_softly_in_step(now, &gang, backends);
-            cause = if backends.gc.is_soft() { Cause::Gc } else { Cause::Fold };
+            cause = idle;
         }
         if end == now {
             // An erase may wait for operations that are still under way.
@@ -123,7 +113,7 @@ impl<C: Contents> Controller<C> {
         end: SimTime,
         channel: usize,
         cause: Cause,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let mut more = self.queues.waiting > 0;
         for channel in self.dies.gangs.of(channel) {
@@ -133,12 +123,11 @@ impl<C: Contents> Controller<C> {
             state.busy += end.since(now);
             more |= state.waiting | state.collecting != 0;
             let first = state.first_unit as usize;
-            if backends.slc.is_active() && cause != Cause::Fold {
-                (first..first + self.dies.per_channel).for_each(|unit| backends.slc.note_busy(unit, end));
-            }
+            let units = (first..first + self.dies.per_channel).map(|unit| UnitId(unit as u32));
+            units.for_each(|unit| backends.note_busy(unit, end, cause));
             self.dies.free_at[first..first + self.dies.per_channel].fill(end);
             let units = &self.dies.units[first..first + self.dies.per_channel];
-            more |= backends.uses_idle_time() && units.iter().any(|unit| unit.soft);
+            more |= backends.idle_work().is_some() && units.iter().any(|unit| unit.soft);
         }
         if more {
             self.dies.arm_channel(channel);
@@ -149,11 +138,11 @@ impl<C: Contents> Controller<C> {
 
     /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
     /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
-    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
+    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &impl PageOwner<C>) -> u64 {
         let wanted =
-            || gang.clone().any(|channel| self.dies.wanted_units(channel, &self.queues, &backends.ftl) != 0);
+            || gang.clone().any(|channel| self.dies.wanted_units(channel, &self.queues, backends) != 0);
         let collecting = self.dies.channels[channel].collecting;
-        if collecting != 0 && (backends.gc.is_in_background() || wanted()) { collecting } else { 0 }
+        if collecting != 0 && (self.rules.collects_in_background || wanted()) { collecting } else { 0 }
     }
 
     /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
@@ -161,7 +150,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         gang: &Range<usize>,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let mut end = now;
         for channel in gang.clone() {
@@ -190,7 +179,7 @@ impl<C: Contents> Controller<C> {
         gang: &Range<usize>,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> u64 {
         let first_unit = self.dies.channels[channel].first_unit;
         let mut taken = 0;
@@ -209,7 +198,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         gang: &Range<usize>,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         self.dies.open_round.start(now, gang.len());
         for channel in gang.clone() {
@@ -251,7 +240,7 @@ impl<C: Contents> Controller<C> {
         mut begun: SimTime,
         gang: &Range<usize>,
         steps: &mut Steps,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let mut left = BATCH * gang.len();
         loop {
@@ -280,7 +269,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The first read that waits for a unit, and those that go with it.
-    fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut DriveBackends<C>) {
+    fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut impl PageOwner<C>) {
         let begun = self.dies.round_of(unit).begun;
         let state = &mut self.dies[unit];
         let first = state.reads.pop(&mut self.queues.ops);
@@ -288,7 +277,7 @@ impl<C: Contents> Controller<C> {
         state.queued = state.queued - service;
         state.programs = None;
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let planes = if self.reads.joins { self.join_reads(begun, unit, first, backends) } else { 1 };
+        let planes = if self.reads.joins { self.join_reads(begun, unit, first) } else { 1 };
         let state = &self.dies[unit];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
@@ -302,7 +291,7 @@ impl<C: Contents> Controller<C> {
         };
         let data_out = self.queues.sum_of_transfers(first, &self.flash.timing);
         if self.probe.is_on() {
-            self.begin_reads(begun, channel, unit, first, &OpPhases::default(), backends);
+            self.begin_reads(begun, channel, unit, first, &OpPhases::default());
         }
         let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
         let mut at = first;
@@ -321,7 +310,7 @@ impl<C: Contents> Controller<C> {
         begun: SimTime,
         end: SimTime,
         array: &OpPhases,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let DriveOp { ppn, command, service, course, since, .. } = self.queues[op];
         let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
@@ -347,7 +336,7 @@ impl<C: Contents> Controller<C> {
         begun: SimTime,
         end: SimTime,
         array: &OpPhases,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let DriveOp { ppn, command, course, since, .. } = self.queues[op];
         if course.goes_on() {
@@ -365,11 +354,10 @@ impl<C: Contents> Controller<C> {
 
     fn write_in_rounds(
         &mut self,
-        now: SimTime,
         mut begun: SimTime,
         gang: &Range<usize>,
         mut steps: Steps,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let all = u64::MAX >> (64 - self.dies.per_channel);
         let mut left = BATCH * gang.len();
@@ -383,7 +371,7 @@ impl<C: Contents> Controller<C> {
                 }
                 steps = Steps::Taken;
             }
-            self.write_in_step(now, begun, gang, &mut idle, &mut left, backends);
+            self.write_in_step(begun, gang, &mut idle, &mut left, backends);
             if idle.iter().all(|&idle| idle == all) {
                 return begun;
             }
@@ -394,12 +382,11 @@ impl<C: Contents> Controller<C> {
     /// Idle units take writes, channel by channel in turn, until none can take one.
     fn write_in_step(
         &mut self,
-        now: SimTime,
         begun: SimTime,
         gang: &Range<usize>,
         idle: &mut [u64],
         left: &mut usize,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let mut without = 0;
         while *left > 0 && without < gang.len() {
@@ -410,8 +397,7 @@ impl<C: Contents> Controller<C> {
                 without += 1;
                 continue;
             };
-            let unit = self.give::<Full>(begun, channel, taker, backends);
-            self.pass_on(now, channel, taker.die_queue, backends);
+            let unit = backends.grant_next::<Full>(begun, channel, taker, self);
             idle[at] &= !self.dies[unit].bit;
             (*left, without) = (*left - 1, 0);
         }
@@ -430,6 +416,19 @@ impl<C: Contents> Controller<C> {
 }
 
 impl Dies {
+    /// Of a write queue that is dealt out, the plane that takes the next write if several have as much room.
+    pub(in crate::drive) fn turn_of_planes(&self, write_queue: u32) -> u32 {
+        self.open_round.turns_of_planes.get(write_queue as usize).copied().unwrap_or_default()
+    }
+
+    pub(in crate::drive) fn set_turn_of_planes(&mut self, write_queue: u32, turn: u32) {
+        let turns = &mut self.open_round.turns_of_planes;
+        if turns.len() <= write_queue as usize {
+            turns.resize(write_queue as usize + 1, 0);
+        }
+        turns[write_queue as usize] = turn;
+    }
+
     fn steps_in_turn(&self) -> Steps {
         let place = |class| self.scheduler.order.iter().position(|&other| other == class);
         let before = place(Class::Collect) < place(Class::Read);

@@ -4,8 +4,7 @@
 
 use super::dies::{Channel, bits, only_bit};
 use super::program::ProgramMode;
-use super::{Controller, Dies, Queues};
-use crate::drive::backends::{DieQueue, DriveBackends, Translation};
+use super::{Controller, Dies, PageOwner, Queues};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -33,11 +32,11 @@ pub(super) trait ByAge<C: Contents> {
         controller: &Controller<C>,
         channel: usize,
         idle: u64,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> Option<Self::Found>;
 
     /// Its place in the order in which operations came; those of collections come first.
-    fn age(controller: &Controller<C>, found: Self::Found, backends: &DriveBackends<C>) -> u64;
+    fn age(controller: &Controller<C>, found: Self::Found, backends: &impl PageOwner<C>) -> u64;
 
     /// Grants the operation that was found.
     fn grant(
@@ -45,7 +44,7 @@ pub(super) trait ByAge<C: Contents> {
         now: SimTime,
         channel: usize,
         found: Self::Found,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> UnitId;
 
     /// Grants an operation of one of the idle dies of a channel, a bit each.
@@ -54,7 +53,7 @@ pub(super) trait ByAge<C: Contents> {
         now: SimTime,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         match Self::find(controller, channel, idle, backends) {
             Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
@@ -84,7 +83,7 @@ impl<C: Contents> ByAge<C> for ReadSource {
         controller: &Controller<C>,
         channel: usize,
         idle: u64,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> Option<UnitId> {
         let Channel { waiting, first_unit, .. } = controller.dies.channels[channel];
         let mut able = if controller.flash.commands.cache_read {
@@ -104,7 +103,7 @@ impl<C: Contents> ByAge<C> for ReadSource {
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
+    fn age(controller: &Controller<C>, unit: UnitId, _: &impl PageOwner<C>) -> u64 {
         controller.queues[controller.dies[unit].reads.head].sequence
     }
 
@@ -114,7 +113,7 @@ impl<C: Contents> ByAge<C> for ReadSource {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> UnitId {
         controller.grant_read(now, channel, unit, backends);
         unit
@@ -126,7 +125,7 @@ impl<C: Contents> ByAge<C> for DataOut {
 
     /// The unit whose page has waited longest in the register; a collection's comes last.
     #[inline]
-    fn find(controller: &Controller<C>, channel: usize, _: u64, _: &DriveBackends<C>) -> Option<UnitId> {
+    fn find(controller: &Controller<C>, channel: usize, _: u64, _: &impl PageOwner<C>) -> Option<UnitId> {
         let (ready, first) =
             (controller.dies.channels[channel].ready, controller.dies.channels[channel].first_unit);
         if ready == 0 {
@@ -143,7 +142,7 @@ impl<C: Contents> ByAge<C> for DataOut {
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
+    fn age(controller: &Controller<C>, unit: UnitId, _: &impl PageOwner<C>) -> u64 {
         let leaving = controller.dies.leaving(unit);
         if leaving.is_some() { controller.queues[leaving].sequence } else { 0 }
     }
@@ -154,7 +153,7 @@ impl<C: Contents> ByAge<C> for DataOut {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> UnitId {
         controller.grant_data_out(now, channel, unit, backends);
         unit
@@ -169,13 +168,13 @@ impl Collections {
         now: SimTime,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         let Channel { mut collecting, first_unit, .. } = controller.dies.channels[channel];
         // The home of a write queue may be busy while other units of it are not.
         let spread = controller.dies.spread.is_some();
-        if !backends.gc.is_in_background() {
-            let wanted = controller.dies.wanted_units(channel, &controller.queues, &backends.ftl);
+        if !controller.rules.collects_in_background {
+            let wanted = controller.dies.wanted_units(channel, &controller.queues, backends);
             collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
         for bit in bits(if spread { collecting } else { collecting & idle }) {
@@ -214,7 +213,7 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
         controller: &Controller<C>,
         channel: usize,
         idle: u64,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> Option<Taker> {
         if idle == 0 || controller.queues.waiting == 0 {
             return None;
@@ -238,11 +237,9 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, found: Taker, backends: &DriveBackends<C>) -> u64 {
-        controller.queues[controller.queues.write_queues
-            [backends.ftl.die_queue(found.die_queue).write_queue as usize]
-            .head]
-            .sequence
+    fn age(controller: &Controller<C>, found: Taker, backends: &impl PageOwner<C>) -> u64 {
+        let head = controller.queues.first_write(backends.write_queue_of(found.die_queue));
+        controller.queues[head].sequence
     }
 
     #[inline(always)]
@@ -251,13 +248,9 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
         now: SimTime,
         channel: usize,
         found: Taker,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> UnitId {
-        let unit = controller.give::<M>(now, channel, found, backends);
-        if !M::PLAIN {
-            controller.pass_on(now, channel, found.die_queue, backends);
-        }
-        unit
+        backends.grant_next::<M>(now, channel, found, controller)
     }
 
     /// A program, the most frequent operation of all: compiled into the visit of a channel.
@@ -267,9 +260,9 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
         now: SimTime,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
-        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.is_physical();
+        let cached = !M::PLAIN && controller.flash.commands.cache_program && !controller.rules.physical;
         let idle = if cached { idle | controller.dies.accepting(now, channel) } else { idle };
         match Self::find(controller, channel, idle, backends) {
             Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
@@ -279,60 +272,17 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     }
 }
 
-impl<C: Contents> Controller<C> {
-    /// A die queue takes what comes first in its write queue.
-    #[inline(always)]
-    pub(super) fn give<M: ProgramMode>(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        taker: Taker,
-        backends: &mut DriveBackends<C>,
-    ) -> UnitId {
-        let unit = if (M::PHYSICAL || !M::PLAIN) && backends.ftl.erases_next(taker.die_queue, self) {
-            self.erase_physical(now, channel, taker.die_queue, backends)
-        } else {
-            backends.grant_write::<M>(now, channel, taker, self)
-        };
-        self.dies.channels[channel].turn = taker.turn_of_die_queues;
-        unit
-    }
-
-    /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
-    /// channels may be able to take it that could not take the one before.
-    pub(super) fn pass_on(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        die_queue: usize,
-        backends: &DriveBackends<C>,
-    ) {
-        let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
-        if !backends.ftl.is_selective() || !self.queues.has_writes(write_queue) {
-            return;
-        }
-        for die_queue in backends.ftl[usize::from(ftl)].die_queues_range() {
-            let other = self.dies.units[backends.ftl.die_queue(die_queue).unit.0 as usize].channel as usize;
-            if other != channel && backends.ftl.die_queue(die_queue).write_queue == write_queue {
-                self.dies.wake_channel(now, other);
-            }
-        }
-    }
-}
-
 impl Dies {
     /// The units of a channel that a read or a write waits for.
-    pub(super) fn wanted_units<C: Contents>(
+    pub(super) fn wanted_units<C>(
         &self,
         channel: usize,
         queues: &Queues<C>,
-        translation: &Translation<C>,
+        backends: &impl PageOwner<C>,
     ) -> u64 {
         let Channel { waiting, die_queues, .. } = &self.channels[channel];
-        let written = |&&(die_queue, _): &&(u32, u32)| {
-            let write_queue = translation.die_queue(die_queue as usize).write_queue;
-            queues.write_queues[write_queue as usize].head.is_some()
-        };
+        let written =
+            |&&(die_queue, _): &&(u32, u32)| queues.has_writes(backends.write_queue_of(die_queue as usize));
         die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
     }
 }

@@ -6,13 +6,8 @@
 //! is idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page
 //! that is moved to another unit stay where they are: the victim is erased when they have been served.
 
-use super::queue::DriveOp;
-use super::rounds::BATCH;
-use super::{Controller, Dies};
-use crate::drive::backends::Translation;
-use crate::engine::Contents;
+use super::Dies;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
-use crate::kernel::Id;
 
 /// Which unit each part of each pool is in, where pools have several.
 #[derive(Clone, Debug)]
@@ -35,10 +30,6 @@ impl PoolUnits {
     fn at(&self, plane: PlaneId, block: u32) -> UnitId {
         self.of_part[(plane.0 * self.parts + block % self.parts) as usize]
     }
-}
-
-impl<C: Contents> Controller<C> {
-    // ---------------------------------------------------------------- collection
 }
 
 impl Dies {
@@ -69,19 +60,6 @@ impl Dies {
         }
     }
 
-    /// The home of the planes that a unit has a part of.
-    pub(in crate::drive) fn home_of<C: Contents>(
-        &self,
-        unit: UnitId,
-        translation: &Translation<C>,
-    ) -> UnitId {
-        if self.spread.is_none() {
-            return unit;
-        }
-        let die_queue = translation.die_queues().iter().find(|die_queue| die_queue.unit == unit);
-        die_queue.map_or(unit, |die_queue| self.unit_of(die_queue.planes[0]))
-    }
-
     /// The planes whose home a unit is.
     pub(in crate::drive) fn planes_at_home(&self, unit: UnitId, geometry: &Geometry) -> Vec<PlaneId> {
         let first = unit.0 * geometry.planes_per_unit;
@@ -92,40 +70,5 @@ impl Dies {
                 planes.filter(|&plane| self.unit_of(plane) == unit).collect()
             }
         }
-    }
-}
-
-impl<C: Contents> Controller<C> {
-    pub(in crate::drive) fn deal_write_queue(
-        &mut self,
-        write_queue: u32,
-        die_queues: &[usize],
-        translation: &Translation<C>,
-    ) {
-        let planes = |die_queue: &usize| translation.die_queue(*die_queue).planes.clone();
-        let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
-        let mut given = vec![0; planes.len()];
-        let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
-        let mut turn = self.dies.open_round.turn_of_planes(write_queue);
-        for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
-            let plane = if n < BATCH { translation.deal_one(op, &planes, &given, turn, self) } else { None };
-            let Some((at, next)) = plane else {
-                rest.push(op);
-                continue;
-            };
-            (given[at], turn) = (given[at] + 1, next);
-            self.queues[op].dealt = Some(planes[at]);
-            let die_queue = translation.die_queue_of(planes[at]);
-            let place = die_queues
-                .iter()
-                .position(|&other| other == die_queue)
-                .expect("a plane of one of these die queues");
-            dealt[place].push(op);
-        }
-        self.dies.open_round.set_turn_of_planes(write_queue, turn);
-        let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
-        let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
-        let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
-        self.queues.put_in_order(write_queue, &order);
     }
 }

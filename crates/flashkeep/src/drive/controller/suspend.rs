@@ -13,11 +13,10 @@
 //! Source: G. Wu and X. He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012; MQSim
 //! (Tavakkol et al., FAST 2018) for the condition on the time left.
 
-use super::Controller;
 use super::dies::{Channel, UnitPhase, bits};
 use super::open_operations::Resumed;
+use super::{Controller, PageOwner};
 use crate::drive::Resource;
-use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents};
 use crate::flash::UnitId;
 use crate::kernel::{SimTime, Span};
@@ -103,7 +102,7 @@ impl<C: Contents> Controller<C> {
 
     /// A channel has been visited: its suspended units whose data have left resume, unless another read of theirs waits
     /// for the channel only.
-    pub(super) fn resume_units(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    pub(super) fn resume_units(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         let Channel { first_unit, free_at, under_way, .. } = self.dies.channels[channel];
         for unit in bits(under_way).map(|bit| UnitId(first_unit + bit)) {
             let has_read = self.dies[unit].phase == UnitPhase::Suspended;
@@ -120,13 +119,13 @@ impl<C: Contents> Controller<C> {
     }
 
     /// A unit continues the operation that it did until `since`.
-    fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime, backends: &mut DriveBackends<C>) {
+    fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime, backends: &mut impl PageOwner<C>) {
         let at = unit.0 as usize;
         let Some(Resumed { delay, free_at, first_death }) = self.open.resume(now, unit, since) else {
             return;
         };
         if let Some(end) = first_death {
-            backends.health.note_death(end);
+            backends.note_death(end);
         }
         let state = &mut self.dies.units[at];
         state.phase = UnitPhase::Free;

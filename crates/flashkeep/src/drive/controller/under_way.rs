@@ -9,12 +9,23 @@ use super::dies::{Channel, bits};
 use super::open_operations::{OpenOperation, PageUnderWay};
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
-use super::{Controller, Dies, OpenOperations};
-use crate::drive::backends::{DriveBackends, Flight};
+use super::{Controller, Dies, OpenOperations, PageOwner};
 use crate::drive::{LoggedOperation, Resource};
 use crate::engine::{Breakdown, Cause, CompletionPart, Contents, Done};
-use crate::flash::{Acknowledge, OpKind, OpPhases, UnitId};
+use crate::flash::{Acknowledge, OpKind, OpPhases, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
+
+/// A page of a program or of a copyback, or a block of an erase, that may be under way.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Flight {
+    /// When the operation begins, the first of its pages: all of them are torn together. Later than the grant where
+    /// several operations are granted at once.
+    pub begun: SimTime,
+    pub end: SimTime,
+    /// The page, or the first page of the block.
+    pub ppn: Ppn,
+    pub kind: OpKind,
+}
 
 impl<C: Contents> Controller<C> {
     // ---------------------------------------------------------------- grants
@@ -46,14 +57,10 @@ impl<C: Contents> Controller<C> {
         page: PageWrite,
         times: PageTimes,
         first: bool,
-        backends: &DriveBackends<C>,
     ) {
         let op = page.op;
-        let waited = if op.is_some() {
-            self.put_write_under_way(unit, op, times, backends)
-        } else {
-            Breakdown::default()
-        };
+        let waited =
+            if op.is_some() { self.put_write_under_way(unit, op, times) } else { Breakdown::default() };
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { times.granted } else { times.begun };
         if let Some(operation) = self.open.last_mut(unit) {
@@ -63,18 +70,12 @@ impl<C: Contents> Controller<C> {
     }
 
     /// One more page of a write is being programmed; what it has waited for, if the write is acknowledged later.
-    fn put_write_under_way(
-        &mut self,
-        unit: UnitId,
-        op: Id<DriveOp>,
-        times: PageTimes,
-        backends: &DriveBackends<C>,
-    ) -> Breakdown {
+    fn put_write_under_way(&mut self, unit: UnitId, op: Id<DriveOp>, times: PageTimes) -> Breakdown {
         let PageTimes { granted, sent, freed, .. } = times;
         self.open.begin_program(op);
         if self.flash.acknowledge == Acknowledge::Program {
             self.queues[op].placed += 1;
-            return self.wait_of_page(op, granted, unit, freed, backends);
+            return self.wait_of_page(op, granted, unit, freed);
         }
         if sent >= self.queues[op].acknowledged {
             self.probe.note_placed(op, &times, unit, sent, self.flash.commands.cache_program);
@@ -85,16 +86,12 @@ impl<C: Contents> Controller<C> {
 
     /// All pages of a write have their places. Whether some of its programs are still under way; it is answered when
     /// they are over, but acknowledged now if it is when its data have crossed the channel.
-    pub(in crate::drive) fn is_still_programmed(
-        &mut self,
-        op: Id<DriveOp>,
-        backends: &DriveBackends<C>,
-    ) -> bool {
+    pub(in crate::drive) fn is_still_programmed(&mut self, op: Id<DriveOp>) -> bool {
         if !self.open.has_programs(op) {
             return false;
         }
         if self.flash.acknowledge != Acknowledge::Program {
-            self.answer_write(op, CompletionPart::Acknowledged, backends);
+            self.answer_write(op, CompletionPart::Acknowledged);
             self.probe.keep_acknowledged(op, self.done.last().map(|done| done.spent));
         }
         true
@@ -108,7 +105,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         if self.open.is_over(now, unit) {
             self.settle_first(now, unit, backends);
@@ -116,7 +113,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The same, where the first of them is over.
-    fn settle_first(&mut self, now: SimTime, unit: UnitId, backends: &mut DriveBackends<C>) {
+    fn settle_first(&mut self, now: SimTime, unit: UnitId, backends: &mut impl PageOwner<C>) {
         while let Some(operation) = self.open.take_over(now, unit) {
             self.settle(unit, &operation, backends);
         }
@@ -124,7 +121,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The same for the units of a channel.
-    pub(super) fn settle_channel(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    pub(super) fn settle_channel(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         let Channel { first_unit, under_way, .. } = self.dies.channels[channel];
         for bit in bits(under_way) {
             let unit = UnitId(first_unit + bit);
@@ -136,7 +133,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// Settles all operations: the time begins again.
-    pub(in crate::drive) fn settle_all(&mut self, backends: &mut DriveBackends<C>) {
+    pub(in crate::drive) fn settle_all(&mut self, backends: &mut impl PageOwner<C>) {
         self.open.end_suspensions();
         for unit in 0..self.dies.unit_count() {
             self.settle_unit(SimTime::NEVER, UnitId(unit as u32), backends);
@@ -144,7 +141,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// An operation is over.
-    fn settle(&mut self, unit: UnitId, operation: &OpenOperation, backends: &mut DriveBackends<C>) {
+    fn settle(&mut self, unit: UnitId, operation: &OpenOperation, backends: &mut impl PageOwner<C>) {
         let OpenOperation { kind, end, granted, suspended, erase, .. } = *operation;
         self.tell_over(unit, operation, end, backends);
         for (page, under_way) in operation.pages.iter().zip(&operation.times) {
@@ -153,13 +150,13 @@ impl<C: Contents> Controller<C> {
             }
         }
         let mut over = self.open.take_over_writes();
-        over.drain(..).for_each(|op| self.end_write(op, backends));
+        over.drain(..).for_each(|op| self.end_write(op));
         self.open.put_back(over);
         if erase.is_some() {
             self.erased(erase, end, end.since(granted).beyond(suspended));
         }
         let guards = !operation.guards.is_empty() || operation.pages.iter().any(|page| page.guards.is_some());
-        if guards || kind == OpKind::Erase && backends.ftl.is_physical() {
+        if guards || kind == OpKind::Erase && self.rules.physical {
             self.dies.wake_waiting_erases(end, self.queues.are_waiting());
         }
     }
@@ -170,7 +167,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         operation: &OpenOperation,
         end: SimTime,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
         if self.accounts.watch.is_none() {
             return;
@@ -183,7 +180,7 @@ impl<C: Contents> Controller<C> {
                 self.queues.age_of_write(page.op),
                 LoggedOperation::new([start, end], ppn, kind, page.cause),
             );
-            self.accounts.log_operation(&LoggedOperation { age, ..told }, &backends.ftl);
+            self.accounts.log_operation(&LoggedOperation { age, ..told }, backends);
         }
         if operation.summaries > 0 {
             // A power loss may have cut off the summary, too.
@@ -200,7 +197,7 @@ impl<C: Contents> Controller<C> {
         under_way: &PageUnderWay,
         end: SimTime,
         suspended: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let last = self.queues[op].acknowledged;
         let is_last = self.probe.is_last_page(op, last, (under_way.times.granted, unit), end);
@@ -216,30 +213,25 @@ impl<C: Contents> Controller<C> {
             }
         }
         let DriveOp { placed, command, sequence, .. } = self.queues[op];
-        if backends.ftl.is_physical() {
-            backends.power.note_over(sequence);
+        if self.rules.physical {
+            backends.note_over(sequence);
         }
         self.open.end_program(op, placed == command.count);
     }
 
     /// A write is over; or it is acknowledged, or has become durable.
     #[inline(always)]
-    pub(in crate::drive) fn answer_write(
-        &mut self,
-        op: Id<DriveOp>,
-        part: CompletionPart,
-        backends: &DriveBackends<C>,
-    ) {
-        if backends.health.is_damaged() && self.queues.is_unasked(op) {
+    pub(in crate::drive) fn answer_write(&mut self, op: Id<DriveOp>, part: CompletionPart) {
+        if !self.paths.are_direct() && self.queues.is_unasked(op) {
             return;
         }
-        let noted = backends.ftl.time_to_note_write();
+        let noted = self.rules.time_to_note;
         let spent = match part {
             CompletionPart::Durable => {
                 let DriveOp { since, durable, .. } = self.queues[op];
                 self.probe.durable_write(op, durable.since(since) + noted)
             }
-            _ => self.breakdown_of_write(op, noted, backends),
+            _ => self.breakdown_of_write(op, noted),
         };
         let DriveOp { token, command, acknowledged, durable, service, .. } = &self.queues[op];
         let done = Done::at(*token, u32::from(command.count), *durable + noted);
@@ -248,17 +240,17 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The last program of a write is over.
-    fn end_write(&mut self, op: Id<DriveOp>, backends: &DriveBackends<C>) {
+    fn end_write(&mut self, op: Id<DriveOp>) {
         let part = match self.flash.acknowledge {
             Acknowledge::Program => CompletionPart::Both,
             Acknowledge::Transfer => CompletionPart::Durable,
         };
-        self.answer_write(op, part, backends);
+        self.answer_write(op, part);
         self.queues.release(op);
     }
 
     /// Logs the operations under way of a run that ends at `now`: the end of those that are suspended is not known.
-    pub(super) fn log_open_operations(&mut self, now: SimTime, backends: &DriveBackends<C>) {
+    pub(super) fn log_open_operations(&mut self, now: SimTime, backends: &impl PageOwner<C>) {
         for unit in (0..self.dies.units.len() as u32).map(UnitId) {
             let is_suspended = self.open.suspended(unit).is_some();
             for mut operation in self.open.of(unit).cloned().collect::<Vec<_>>() {
@@ -277,7 +269,7 @@ impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn cut_under_way(
         &mut self,
         now: SimTime,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Vec<Flight> {
         let mut flights = Vec::new();
         for unit in (0..self.dies.unit_count() as u32).map(UnitId) {

@@ -1,12 +1,11 @@
 //! A visit of a channel: the scheduler grants one action after another until the channel is busy or no work
 //! is left.
 
-use super::Controller;
 use super::dies::UnitPhase;
 use super::gangs::GangTurn;
 use super::program::{Full, PlainMode, PlainPhysical, ProgramMode, Programs};
 use super::sources::{ByAge, Collections, DataOut, Next, ReadSource, Taker, Writes};
-use crate::drive::backends::{DieQueue, DriveBackends};
+use super::{Controller, PageOwner};
 use crate::engine::Contents;
 use crate::flash::scheduler::Class;
 use crate::flash::{BusUse, UnitId};
@@ -19,7 +18,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let state = &self.dies[unit];
         let (channel, bit) = (state.channel as usize, state.bit);
@@ -41,14 +40,14 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         channel: usize,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         match self.paths.programs {
             Programs::Plain => self.visit_as::<PlainMode>(now, channel, backends),
             Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel, backends),
             Programs::Full => {
-                if backends.packing.gathers_writes() {
-                    self.offer_gathered(now, channel, backends);
+                if self.rules.gathers_writes {
+                    backends.offer_gathered(now, channel, self);
                 }
                 self.visit_fully(now, channel, backends);
             }
@@ -57,7 +56,7 @@ impl<C: Contents> Controller<C> {
 
     /// Grants what can be granted.
     #[inline(always)]
-    pub(in crate::drive) fn visit(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    pub(in crate::drive) fn visit(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         match self.paths.programs {
             Programs::Plain => self.visit_as::<PlainMode>(now, channel, backends),
             Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel, backends),
@@ -67,7 +66,7 @@ impl<C: Contents> Controller<C> {
 
     /// [`Controller::visit`] with all features.
     #[inline]
-    fn visit_fully(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    fn visit_fully(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         if self.dies.channels[channel].has_stalls {
             self.dies.hold_stalled(now, channel);
         }
@@ -80,7 +79,7 @@ impl<C: Contents> Controller<C> {
     }
 
     #[inline(never)]
-    fn visit_as<M: ProgramMode>(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+    fn visit_as<M: ProgramMode>(&mut self, now: SimTime, channel: usize, backends: &mut impl PageOwner<C>) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel, backends);
         }
@@ -127,7 +126,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         let state = &self.dies.channels[channel];
         if idle == 0 && state.ready == 0 && M::PLAIN && !self.flash.commands.cache_read {
@@ -167,7 +166,7 @@ impl<C: Contents> Controller<C> {
         channel: usize,
         idle: u64,
         class: Class,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         match class {
             Class::Collect => Collections::next(self, now, channel, idle, backends),
@@ -184,7 +183,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         idle: u64,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         let read = ReadSource::find(self, channel, idle, backends);
         let of_read = read.map_or(u64::MAX, |found| ReadSource::age(self, found, backends));
@@ -210,7 +209,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         found: Taker,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> Next {
         Next::Granted(Writes::<M>::grant(self, now, channel, found, backends))
     }
@@ -222,7 +221,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         if self.flash.commands.cache_program {
             self.dies.come_back(now, unit);
@@ -231,8 +230,8 @@ impl<C: Contents> Controller<C> {
         if self.flash.bus == BusUse::Rounds {
             return;
         }
-        let state = &self.dies.units[self.dies.home_of(unit, &backends.ftl).0 as usize];
-        if !state.soft || !self.dies.is_idle(now, unit) || self.dies[unit].reads.head.is_some() {
+        let home = backends.home_of(unit, self);
+        if !self.dies[home].soft || !self.dies.is_idle(now, unit) || self.dies[unit].reads.head.is_some() {
             return;
         }
         let free_at = self.dies.channels[channel].free_at;
@@ -245,30 +244,11 @@ impl<C: Contents> Controller<C> {
             let again = self.dies.agenda.at(self.dies.unit_count() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
-        let (home, idle) = (self.dies.home_of(unit, &backends.ftl), self.dies.idle_units(now, channel));
+        let idle = self.dies.idle_units(now, channel);
         match backends.work_softly(now, channel, [unit, home], idle, self) {
             None => self.dies[home].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),
             Some(_) => {}
-        }
-    }
-
-    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
-    #[inline(never)]
-    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
-        let mut last = None;
-        for at in 0..self.dies.channels[channel].die_queues.len() {
-            let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
-            let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
-            if last.replace(write_queue) == Some(write_queue) {
-                continue;
-            }
-            let channels = backends.ftl.channels_offered(usize::from(ftl));
-            let waits = self.queues.write_queues[write_queue as usize].head.is_some();
-            let gathers = || backends.packing.gathers_until(write_queue, &backends.ftl, self).is_some();
-            if channels > 1 && waits && !gathers() {
-                backends.offer(now, usize::from(ftl), write_queue, channels, self);
-            }
         }
     }
 }

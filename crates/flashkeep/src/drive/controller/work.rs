@@ -3,8 +3,7 @@
 
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
-use super::{Controller, DriveAccounts, Watch};
-use crate::drive::backends::{DriveBackends, Translation};
+use super::{Controller, DriveAccounts, PageOwner, Watch};
 use crate::drive::{ByKindAndCause, Counters, LoggedOperation, Parameters, RunEvent, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{FlashArray, Geometry, OpKind, Ppn, Target};
@@ -223,12 +222,12 @@ impl DriveAccounts {
     }
 
     /// Tells the observers of an operation.
-    pub(in crate::drive) fn log_operation<C: Contents>(
+    pub(in crate::drive) fn log_operation<C>(
         &mut self,
         operation: &LoggedOperation,
-        translation: &Translation<C>,
+        backends: &impl PageOwner<C>,
     ) {
-        let operation = &LoggedOperation { logical_page: translation.page_at(operation), ..*operation };
+        let operation = &LoggedOperation { logical_page: backends.logical_page(operation), ..*operation };
         if let Some(watch) = &mut self.watch {
             watch.logs.iter_mut().for_each(|log| log.add(0, operation));
             watch.keep(Told::Operation(*operation));
@@ -249,13 +248,9 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
         sectors: u16,
         age: Option<u32>,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
-        debug_assert!(
-            !backends.health.is_damaged()
-                || !backends.ftl.blocks().is_dead(self.flash.geometry.plane_of(ppn)),
-            "nothing is done in a plane that has failed"
-        );
+        backends.check(kind, ppn);
         self.accounts.note_work(ppn, kind, cause, sectors, &self.flash);
         if self.accounts.watch.is_some() {
             let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
@@ -269,33 +264,14 @@ impl<C: Contents> Controller<C> {
         &mut self,
         begun: SimTime,
         operation: &LoggedOperation,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         let LoggedOperation { start, ppn, kind, cause, .. } = *operation;
-        self.accounts.log_operation(operation, &backends.ftl);
-        backends.power.note_flight(self.now, begun, operation);
+        self.accounts.log_operation(operation, backends);
+        backends.note_flight(self.now, begun, operation);
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {
             self.tell_granted(start, self.dies.unit_of_page(&self.flash.geometry, ppn), kind, cause);
-        }
-    }
-
-    /// Counts and reports an operation that takes no time, if such ones are counted.
-    #[inline]
-    pub(in crate::drive) fn count_untimed(
-        &mut self,
-        ftl: usize,
-        kind: OpKind,
-        cause: Cause,
-        ppn: Ppn,
-        backends: &mut DriveBackends<C>,
-    ) {
-        if backends.immediate.counts_its_own() {
-            if kind == OpKind::Program {
-                self.errors.note_data(self.now, ppn);
-            }
-            self.accounts.counters_mut().count(ftl as u16, kind, cause);
-            self.tell(self.now, self.now, ppn, kind, cause, 0, None, backends);
         }
     }
 
@@ -311,7 +287,7 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
         pins: Span,
         age: Option<u32>,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) {
         if let Some(work) = &mut self.accounts.work {
             work.add(kind, cause, Span::ZERO, pins);
@@ -320,18 +296,5 @@ impl<C: Contents> Controller<C> {
             let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
             self.tell_watch(start, &operation, backends);
         }
-    }
-
-    pub(in crate::drive) fn count_recovery(
-        &mut self,
-        start: SimTime,
-        end: SimTime,
-        ppn: Ppn,
-        kind: OpKind,
-        backends: &mut DriveBackends<C>,
-    ) {
-        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
-        self.accounts.counters.count(ftl, kind, Cause::Metadata);
-        self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
     }
 }

@@ -204,9 +204,9 @@ fn what_stands_in_for_an_erased_page_has_been_programmed() {
     let flash =
         "channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 9, pages_per_block = 2";
     let ftl = "wear = { erase_budget = 30, levelling = \"migration\" }";
-    let mut rig = Rig::new(flash, ftl, 1, mapped(4));
+    let rig = Rig::new(flash, ftl, 1, mapped(4));
     let (plane, geometry) = (PlaneId(0), rig.drive.controller.flash.geometry.clone());
-    let blocks = rig.drive.backends.ftl.blocks_mut();
+    let mut blocks = rig.drive.backends.ftl.blocks().clone();
     blocks.hold(plane, 0);
     assert_eq!(blocks.programmed_page(plane, 8), None, "an empty block is open");
     let first = blocks.program(plane, 0, Token(1));

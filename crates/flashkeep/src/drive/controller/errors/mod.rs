@@ -20,8 +20,8 @@ pub use counts::ErrorCounts;
 
 use super::Parameters;
 use super::queue::DriveOp;
-use crate::drive::backends::DriveBackends;
 use crate::drive::controller::Controller;
+use crate::drive::controller::PageOwner;
 use crate::engine::Contents;
 use crate::flash::{
     ErrorModel, FlashArray, Geometry, OpKind, OpPhases, PageTypes, PlaneId, Ppn, SoftSensing, Target,
@@ -247,17 +247,16 @@ struct Sensed {
 }
 
 impl Sensed {
-    fn of<C: Contents>(ppn: Ppn, backends: &DriveBackends<C>) -> Sensed {
-        let geometry = &backends.flash.geometry;
+    fn of<C>(ppn: Ppn, geometry: &Geometry, backends: &impl PageOwner<C>) -> Sensed {
         let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
-        let slc = geometry.is_slc_block(number);
+        let [erases, erases_before] = backends.erases_of(plane, number);
         Sensed {
             ppn,
             block: geometry.block_index_of(ppn),
             page: geometry.page_of(ppn),
-            erases: backends.ftl.blocks().erases_of(plane, number),
-            erases_before: if slc { 0 } else { backends.health.erases_before(geometry, plane, number) },
-            slc,
+            erases,
+            erases_before,
+            slc: geometry.is_slc_block(number),
         }
     }
 }
@@ -464,18 +463,18 @@ impl BitErrors {
         now: SimTime,
         ppn: Ppn,
         sectors: u16,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) -> (ReadAttempts, Option<Ppn>) {
         let Some(errors) = &mut self.0 else { return Default::default() };
-        let unreadable = backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn);
+        let unreadable = backends.is_unreadable(ppn);
         if unreadable || errors.pending_uncorrectable.contains(&ppn) {
             return (ReadAttempts { verdict: Verdict::Unreadable, ..ReadAttempts::default() }, None);
         }
         let block = errors.geometry.block_index_of(ppn);
         match errors.repeat_read(now, block, ppn, sectors) {
             Some(rates) if rates.first_failure == 0 => Default::default(),
-            Some(_) => errors.draw_again(Sensed::of(ppn, backends)),
-            None => errors.draw_anew(now, Sensed::of(ppn, backends), sectors),
+            Some(_) => errors.draw_again(Sensed::of(ppn, &errors.geometry, backends)),
+            None => errors.draw_anew(now, Sensed::of(ppn, &errors.geometry, backends), sectors),
         }
     }
 
@@ -486,10 +485,12 @@ impl BitErrors {
         now: SimTime,
         from: Ppn,
         to: Ppn,
-        backends: &DriveBackends<C>,
+        backends: &impl PageOwner<C>,
     ) {
         if let Some(errors) = &mut self.0 {
-            errors.note_copied(now, Sensed::of(from, backends), Sensed::of(to, backends));
+            let sensed = |ppn| Sensed::of(ppn, &errors.geometry, backends);
+            let (from, to) = (sensed(from), sensed(to));
+            errors.note_copied(now, from, to);
         }
     }
 
@@ -610,7 +611,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         ppn: Ppn,
         sectors: u16,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> ReadAttempts {
         if !self.errors.may_occur() {
             return ReadAttempts::default();
@@ -629,21 +630,20 @@ impl<C: Contents> Controller<C> {
         &mut self,
         course: ReadAttempts,
         ppn: Ppn,
-        backends: &mut DriveBackends<C>,
+        backends: &mut impl PageOwner<C>,
     ) -> bool {
         if course.verdict == Verdict::Unreadable {
             self.note_uncorrectable(ppn, backends);
             return true;
         }
-        backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn)
+        backends.is_unreadable(ppn)
     }
 
     /// A read of a page has ended in an error: the page is unreadable from now on, which every command checks.
     #[cold]
-    pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, backends: &mut DriveBackends<C>) {
+    pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, backends: &mut impl PageOwner<C>) {
         self.errors.forget_doomed(ppn);
-        backends.ftl.blocks_mut().poison(ppn);
-        backends.health.note_unreadable();
+        backends.lose_page(ppn);
         self.paths.check_commands(true);
     }
 }
