@@ -5,7 +5,7 @@ use super::DriveBackends;
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, DriveOp, Next, OwnerRules, PageOwner, ProgramMode, Taker};
 use crate::engine::{Cause, Contents};
-use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
+use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
 use std::ops::Range;
 
@@ -209,15 +209,11 @@ impl<C: Contents> PageOwner<C> for DriveBackends<C> {
         self.ftl.page_at(operation)
     }
 
-    #[inline]
-    fn check(&self, kind: OpKind, ppn: Ppn) {
-        debug_assert!(
-            !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
-            "nothing is done in a plane that has failed"
-        );
-        debug_assert!(
-            kind != OpKind::Read || self.ftl.blocks.is_programmed(ppn) || self.ftl.physical,
-            "only programmed pages are read"
-        );
+    fn is_dead(&self, plane: PlaneId) -> bool {
+        self.health.damaged && self.ftl.blocks.is_dead(plane)
+    }
+
+    fn is_programmed(&self, ppn: Ppn) -> bool {
+        self.ftl.physical || self.ftl.blocks.is_programmed(ppn)
     }
 }

@@ -363,12 +363,12 @@ impl<C: Contents> DriveBackends<C> {
         taker: Taker,
         controller: &mut Controller<C>,
     ) -> UnitId {
+        controller.dies.channel_mut(channel).turn = taker.turn_of_die_queues;
         let unit = if (M::PHYSICAL || !M::PLAIN) && self.ftl.erases_next(taker.die_queue, controller) {
             self.erase_physical(now, channel, taker.die_queue, controller)
         } else {
             self.grant_write::<M>(now, channel, taker, controller)
         };
-        controller.dies.channel_mut(channel).turn = taker.turn_of_die_queues;
         if !M::PLAIN {
             self.ftl.pass_on(channel, taker.die_queue, controller);
         }

@@ -3,7 +3,7 @@
 use super::{Controller, Next, ProgramMode, Taker};
 use crate::drive::LoggedOperation;
 use crate::engine::Cause;
-use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
+use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::GcRun;
 use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
@@ -161,6 +161,9 @@ pub(in crate::drive) trait PageOwner<C>: Sized {
     /// that a scheme has placed.
     fn logical_page(&self, operation: &LoggedOperation) -> Option<u32>;
 
-    /// Checks in debug builds that an operation of this kind may be done with a page.
-    fn check(&self, kind: OpKind, ppn: Ppn);
+    /// Whether a plane has failed as a whole: nothing is done in it.
+    fn is_dead(&self, plane: PlaneId) -> bool;
+
+    /// Whether a page has been programmed since its block was erased, as far as that is known.
+    fn is_programmed(&self, ppn: Ppn) -> bool;
 }

@@ -151,9 +151,7 @@ impl<C: Contents> Controller<C> {
         // Reads of physical pages were checked when they were submitted. Between two attempts of a read, garbage
         // collection may move the page and erase its block: what the attempts find was drawn before the first one, and
         // the copy takes as long to read.
-        if !course.again {
-            backends.check(OpKind::Read, ppn);
-        }
+        debug_assert!(course.again || backends.is_programmed(ppn), "only programmed pages are read");
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
         let joined = if self.reads.joins { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.dies[unit];

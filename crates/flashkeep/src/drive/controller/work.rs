@@ -250,7 +250,10 @@ impl<C: Contents> Controller<C> {
         age: Option<u32>,
         backends: &mut impl PageOwner<C>,
     ) {
-        backends.check(kind, ppn);
+        debug_assert!(
+            !backends.is_dead(self.flash.geometry.plane_of(ppn)),
+            "nothing is done in a plane that has failed"
+        );
         self.accounts.note_work(ppn, kind, cause, sectors, &self.flash);
         if self.accounts.watch.is_some() {
             let operation = LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) };
