@@ -10,14 +10,12 @@ use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc, Maintenance, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
-use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
+use crate::drive::controller::{CollectionRead, Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{BackendId, Cause, Contents, Done, Page};
 use crate::flash::{BusUse, FlashArray, OpKind, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::Copyback;
 use crate::kernel::{SimTime, Span};
-use std::collections::VecDeque;
 
 /// Events of GC for the scheme above the FTLs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,44 +24,6 @@ pub(super) struct Notices {
     pub leaving: bool,
     /// Pages that collection has moved.
     pub moves: bool,
-}
-
-/// A read of GC whose data are still in the die.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct GcRead {
-    pub start: SimTime,
-    pub cause: Cause,
-    /// The logical pages that share the flash page.
-    pub ppns: Vec<Ppn>,
-}
-
-impl GcRead {
-    /// The flash page.
-    pub(in crate::drive) fn first(&self) -> Ppn {
-        self.ppns[0]
-    }
-
-    /// Reports it; its data have left the die at `end`.
-    #[inline]
-    pub(in crate::drive) fn tell<C: Contents>(
-        self,
-        end: SimTime,
-        backends: &mut DriveBackends<C>,
-        controller: &mut Controller<C>,
-    ) {
-        let GcRead { start, cause, ppns } = self;
-        let sectors = ppns.len() as u16 * backends.packing.page;
-        controller.tell(start, end, ppns[0], OpKind::Read, cause, sectors, None, backends);
-        for &ppn in &ppns[1..] {
-            controller.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO, None, backends);
-        }
-    }
-
-    /// The read as logs show it that is interrupted at `now`: an operation for each page.
-    pub(in crate::drive) fn interrupted(&self, now: SimTime) -> impl Iterator<Item = LoggedOperation> {
-        let times = [self.start, now.max(self.start)];
-        self.ppns.iter().map(move |&ppn| LoggedOperation::new(times, ppn, OpKind::Read, self.cause))
-    }
 }
 
 impl Gc {
@@ -87,33 +47,11 @@ impl Gc {
         self.collections[plane.0 as usize].summaries += 1;
     }
 
-    /// The read of a unit that is over.
-    pub(in crate::drive) fn end_read(&mut self, unit: UnitId) -> Option<GcRead> {
-        self.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front)
-    }
-
-    /// The data of a unit's read could not be corrected: it is repeated from `begins` on. The read that has failed.
-    pub(in crate::drive) fn repeat_read(&mut self, unit: UnitId, begins: SimTime) -> Option<GcRead> {
-        let read = self.reads.get_mut(unit.0 as usize)?.front_mut()?;
-        let retry = GcRead { start: begins, cause: Cause::Retry, ppns: vec![read.first()] };
-        Some(std::mem::replace(read, retry))
-    }
-
     /// The pages of the flash page whose first one is this and of which GC reads this many: they came into hand last.
     pub(in crate::drive) fn pages_read(&self, plane: PlaneId, first: Ppn, pages: u16) -> Vec<Ppn> {
         let hand = &self.hands[plane.0 as usize];
         let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
         std::iter::once(first).chain(along).collect()
-    }
-
-    /// The reads of a unit for a collection are cut off.
-    pub(in crate::drive) fn forget_reads(&mut self, unit: UnitId) {
-        self.reads.get_mut(unit.0 as usize).into_iter().for_each(VecDeque::clear);
-    }
-
-    /// The reads of a unit for a collection.
-    pub(in crate::drive) fn reads_of(&self, unit: UnitId) -> impl Iterator<Item = &GcRead> {
-        self.reads.get(unit.0 as usize).into_iter().flatten()
     }
 
     /// The drive collects in the turns of member `member` of `members`, whichever its own members are.
@@ -164,7 +102,6 @@ impl Gc {
             notices,
             collections: vec![PlaneCollection::default(); planes],
             hands: vec![Vec::new(); planes],
-            reads: Vec::new(),
         }
     }
 
@@ -277,10 +214,10 @@ impl Gc {
         start: SimTime,
         plane: PlaneId,
         first: Ppn,
-        pages: u16,
+        (pages, sectors): (u16, u16),
         ftl: &Translation<C>,
         controller: &mut Controller<C>,
-    ) -> Option<GcRead> {
+    ) -> Option<CollectionRead> {
         let (backend, cause) = (ftl.ftl_of(plane) as u16, self.moves_because(plane, ftl));
         controller.accounts.counters_mut().add(backend, OpKind::Read, cause, u64::from(pages));
         controller.accounts.counters_mut().along[OpKind::Read as usize] += u64::from(pages) - 1;
@@ -290,7 +227,7 @@ impl Gc {
         let hand = &self.hands[plane.0 as usize];
         let along = &hand[hand.len() + 1 - usize::from(pages)..];
         let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
-        Some(GcRead { start, cause, ppns })
+        Some(CollectionRead { start, cause, ppns, sectors })
     }
 }
 
@@ -626,21 +563,24 @@ impl<C: Contents> DriveBackends<C> {
                     let longer = self.time_of_errors(now, since, plane, first, pages, controller);
                     let sectors = pages * self.packing.page;
                     let (start, end) = controller.read_in_round(unit, first, sectors, longer, cause);
-                    let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
+                    let read =
+                        self.gc.count_read(start, plane, first, (pages, sectors), &self.ftl, controller);
                     // Further attempts, which the time of errors includes, are reported by themselves.
                     let end = if longer == Span::ZERO { end } else { since };
                     if let Some(read) = read {
-                        read.tell(end, self, controller);
+                        controller.tell_collection_read(&read, end, self);
                     }
                 }
                 GcStep::Read(first, pages) => {
                     let course = self.draw_for_gc(now, plane, first, pages, controller);
                     let state = &mut controller.dies[unit];
-                    (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
+                    let sectors = pages * self.packing.page;
+                    (state.carries, state.collects) = (sectors, Some(plane));
                     (state.gc_page, state.gc_course) = (first, course);
-                    if let Some(read) = self.gc.count_read(now, plane, first, pages, &self.ftl, controller) {
-                        self.gc.reads.resize_with(controller.dies.unit_count(), VecDeque::new);
-                        self.gc.reads[unit.0 as usize].push_back(read);
+                    state.gc_backend = self.ftl.ftl_of(plane) as u16;
+                    let read = self.gc.count_read(now, plane, first, (pages, sectors), &self.ftl, controller);
+                    if let Some(read) = read {
+                        controller.note_collection_read(unit, read);
                     }
                     let cause = self.gc.moves_because(plane, &self.ftl);
                     controller.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO);
@@ -680,7 +620,8 @@ impl<C: Contents> DriveBackends<C> {
         }
         let course = self.draw_for_gc(now, plane, first, pages, controller);
         let whole = self.packing.time_of_reads(first, pages, &self.flash);
-        controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
+        let (ftl, sectors) = (self.ftl.ftl_of(plane) as u16, pages * self.packing.page);
+        controller.time_of_attempts(since, (ftl, first), sectors, course, whole, self)
     }
 
     // ---------------------------------------------------------------- a whole block
@@ -718,9 +659,11 @@ impl<C: Contents> DriveBackends<C> {
             let kind = match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) => {
                     held += self.packing.time_of_reads(first, pages, &self.flash);
-                    let read = self.gc.count_read(start, plane, first, pages, &self.ftl, controller);
+                    let sectors = pages * self.packing.page;
+                    let read =
+                        self.gc.count_read(start, plane, first, (pages, sectors), &self.ftl, controller);
                     if let Some(read) = read {
-                        read.tell(now + held, self, controller);
+                        controller.tell_collection_read(&read, now + held, self);
                     }
                     held += self.time_of_errors(now, now + held, plane, first, pages, controller);
                     OpKind::Read
@@ -743,7 +686,7 @@ impl<C: Contents> DriveBackends<C> {
         self.erase_held(now, unit, plane, victim, held, controller);
         // Units besides the victim's in which pages were programmed.
         for other in others {
-            controller.occupy_unit(now, other, now + held, cause, self);
+            controller.occupy_unit(now, other, now + held, cause);
         }
         Some(unit)
     }

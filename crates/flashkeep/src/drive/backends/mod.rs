@@ -61,9 +61,8 @@ use backend::{DieQueue, Ftl};
 use by_address::WordLines;
 use collection::PlaneCollection;
 use created::Created;
-use gc::{GcRead, Notices};
+use gc::Notices;
 use nvram::Nvrams;
-use std::collections::VecDeque;
 use streams::PageStreams;
 
 /// FTLs or backends of physical pages, and NVRAMs.
@@ -139,8 +138,6 @@ pub(in crate::drive) struct Gc {
     collections: Vec<PlaneCollection>,
     /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
     hands: Vec<Vec<Ppn>>,
-    /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
-    reads: Vec<VecDeque<GcRead>>,
 }
 
 /// The data that a drive keeps for recovery, if it will lose its power.
@@ -220,7 +217,7 @@ pub(in crate::drive) struct Slots {
     created: Vec<Option<Created>>,
 }
 
-/// The SLC cache of a drive: its policy, and since when units are idle.
+/// The SLC cache of a drive: its policy.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct SlcPolicy {
     /// Whether there is a cache.
@@ -237,8 +234,6 @@ pub(in crate::drive) struct SlcPolicy {
     budget: u32,
     /// Whether pages that are written without time use it: from time 0 on.
     begun: bool,
-    /// By unit, the end of the idle time that must pass before it folds.
-    idle_from: Vec<SimTime>,
 }
 
 /// Failed and worn-out parts.

@@ -96,10 +96,6 @@ impl<C: Contents> PageOwner<C> for DriveBackends<C> {
         DriveBackends::work_softly(self, now, channel, units, idle, controller)
     }
 
-    fn home_of(&self, unit: UnitId, controller: &Controller<C>) -> UnitId {
-        self.ftl.home_of(unit, controller)
-    }
-
     fn moves_because(&self, plane: PlaneId) -> Cause {
         self.gc.moves_because(plane, &self.ftl)
     }
@@ -109,44 +105,7 @@ impl<C: Contents> PageOwner<C> for DriveBackends<C> {
         Some((self.flash.geometry.ppn(plane, victim, 0), self.ftl.blocks.valid_in(plane, victim)))
     }
 
-    #[inline]
-    fn end_collection_read(&mut self, unit: UnitId, end: SimTime, controller: &mut Controller<C>) {
-        if let Some(read) = self.gc.end_read(unit) {
-            read.tell(end, self, controller);
-        }
-    }
-
-    fn repeat_collection_read(
-        &mut self,
-        unit: UnitId,
-        begins: SimTime,
-        end: SimTime,
-        controller: &mut Controller<C>,
-    ) {
-        if let Some(failed) = self.gc.repeat_read(unit, begins) {
-            failed.tell(end, self, controller);
-        }
-    }
-
-    fn collection_reads(&self, unit: UnitId, now: SimTime) -> Vec<LoggedOperation> {
-        self.gc.reads_of(unit).flat_map(|read| read.interrupted(now)).collect()
-    }
-
-    fn forget_collection_reads(&mut self, unit: UnitId) {
-        self.gc.forget_reads(unit);
-    }
-
     // ---------------------------------------------------------------- what is over
-
-    #[inline]
-    fn note_busy(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
-        self.slc.note_busy(unit, until, cause);
-    }
-
-    #[inline]
-    fn mind(&mut self, unit: UnitId, until: SimTime, cause: Cause, controller: &mut Controller<C>) {
-        DriveBackends::mind(self, unit, until, cause, controller);
-    }
 
     #[inline]
     fn note_flight(&mut self, now: SimTime, begun: SimTime, operation: &LoggedOperation) {
@@ -197,11 +156,6 @@ impl<C: Contents> PageOwner<C> for DriveBackends<C> {
         let slc = geometry.is_slc_block(block);
         let before = if slc { 0 } else { self.health.erases_before(geometry, plane, block) };
         [self.ftl.blocks.erases_of(plane, block), before]
-    }
-
-    #[inline]
-    fn backend_of(&self, plane: PlaneId) -> u16 {
-        self.ftl.ftl_of(plane) as u16
     }
 
     #[inline]

@@ -288,7 +288,6 @@ impl<C: Contents> DriveBackends<C> {
         controller.lose_power();
         self.gc.collections.fill(PlaneCollection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
-        self.gc.reads.clear();
         for ftl in &mut self.ftl.backends {
             ftl.remapped.clear();
         }

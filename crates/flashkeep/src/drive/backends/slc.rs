@@ -23,7 +23,7 @@ use super::{DriveBackends, Gc, SlcPolicy, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
-use crate::engine::{Cause, Contents};
+use crate::engine::Contents;
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, Fold, GcRun, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime, Span};
@@ -39,7 +39,6 @@ impl SlcPolicy {
             kept: (options.fold_above * f64::from(geometry.slc.blocks)) as u32,
             budget: options.erase_budget.unwrap_or(u32::MAX),
             begun: false,
-            idle_from: vec![SimTime::ZERO; geometry.unit_count() as usize],
         }
     }
 
@@ -61,14 +60,6 @@ impl SlcPolicy {
     /// Whether they do.
     pub(in crate::drive) fn has_begun(&self) -> bool {
         self.begun
-    }
-
-    /// A unit works for something else than folding until then.
-    #[inline]
-    pub(super) fn note_busy(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
-        if self.active && cause != Cause::Fold {
-            self.idle_from[unit.0 as usize] = until + self.idle;
-        }
     }
 
     /// Whether a plane's cache must be folded although there is other work.
@@ -349,9 +340,9 @@ impl<C: Contents> DriveBackends<C> {
         if planes.is_empty() {
             return None;
         }
-        let from =
-            controller.dies.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
-        if let Some(from) = from.filter(|&from| from > now) {
+        let units = controller.dies.units_of(planes[0]);
+        let worked = units.iter().filter_map(|&unit| controller.dies.worked_until(unit)).max();
+        if let Some(from) = worked.map(|until| until + self.slc.idle).filter(|&from| from > now) {
             let rounds = self.flash.bus == BusUse::Rounds;
             let slot = if rounds { controller.dies.unit_count() + channel } else { unit.0 as usize };
             controller.dies.wake_slot(slot, from);
@@ -405,7 +396,7 @@ impl<C: Contents> DriveBackends<C> {
         if !self.slc.active || self.immediate.active {
             return;
         }
-        self.slc.idle_from.fill(ready + self.slc.idle);
+        controller.dies.work_until(ready);
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             let unit = controller.dies.unit_of(plane);
             self.look_at_cache(plane, controller);

@@ -8,7 +8,7 @@
 
 use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::Controller;
-use crate::engine::{Cause, Contents};
+use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::ftl::Copyback;
 use crate::kernel::SimTime;
@@ -46,27 +46,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         if self.gc.is_low(plane, &self.ftl) {
             self.ask_for_collection(plane, controller);
-        }
-    }
-
-    /// The unit is busy until then; reports this to waiting operations.
-    #[inline(never)]
-    pub(in crate::drive) fn mind(
-        &mut self,
-        unit: UnitId,
-        until: SimTime,
-        cause: Cause,
-        controller: &mut Controller<C>,
-    ) {
-        self.slc.note_busy(unit, until, cause);
-        if self.flash.commands.cache_program {
-            controller.dies.accepts_from(unit, until);
-        }
-        let channel = controller.dies[unit].channel as usize;
-        let write_queue_waits =
-            controller.dies.is_spread() && controller.dies.channel(channel).collecting != 0;
-        if write_queue_waits || controller.dies[self.ftl.home_of(unit, controller)].soft {
-            controller.dies.wake_unit_at(unit, until);
         }
     }
 

@@ -15,15 +15,6 @@ impl<C: Contents> Translation<C> {
             .map(|ppn| self.blocks.geometry().block_of(ppn))
             .or_else(|| self.blocks.next_block(stream, plane))
     }
-
-    /// The home of the planes that a unit has a part of.
-    pub(super) fn home_of(&self, unit: UnitId, controller: &Controller<C>) -> UnitId {
-        if !controller.dies.is_spread() {
-            return unit;
-        }
-        let die_queue = self.die_queues.iter().find(|die_queue| die_queue.unit == unit);
-        die_queue.map_or(unit, |die_queue| controller.dies.unit_of(die_queue.planes[0]))
-    }
 }
 
 impl Gc {

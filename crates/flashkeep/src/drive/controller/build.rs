@@ -1,5 +1,6 @@
 //! Builds a controller from the parameters of its drive.
 
+use super::collection_reads::CollectionReads;
 use super::errors::BitErrors;
 use super::open_operations::OpenOperations;
 use super::probe::LatencyProbe;
@@ -31,6 +32,7 @@ impl<C: Contents> Controller<C> {
                 programs: Programs::Full,
             },
             rules,
+            collection_reads: CollectionReads::default(),
             accounts: DriveAccounts::new(drive, geometry, backends),
             done: Vec::new(),
             scratch: Scratch::default(),

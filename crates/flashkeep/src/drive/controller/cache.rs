@@ -22,7 +22,6 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         phases: &OpPhases,
         cause: Cause,
-        backends: &mut impl PageOwner<C>,
     ) -> SimTime {
         let at = unit.0 as usize;
         let before = self.dies.free_at[at];
@@ -30,7 +29,7 @@ impl<C: Contents> Controller<C> {
         let durable = starts + phases.array();
         let held = if self.flash.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
         self.occupy_channel(now, channel, held, cause);
-        self.occupy_unit(now.max(before), unit, durable, cause, backends);
+        self.occupy_unit(now.max(before), unit, durable, cause);
         self.accounts.counters.cache[OpKind::Program as usize] += u64::from(before > now);
         self.dies.accepts_at[at] = starts;
         if self.queues.waiting > 0 {

@@ -48,6 +48,7 @@ pub(in crate::drive) struct BusyUnitState {
     pub carries: u16,
     /// The flash page that GC reads, and what its errors ask for.
     pub gc_page: Ppn,
+    pub gc_backend: u16,
     pub gc_course: ReadAttempts,
     /// The plane for whose collection it reads a page, or read the last one.
     pub collects: Option<PlaneId>,
@@ -154,6 +155,7 @@ impl Dies {
             units: self::units(geometry),
             free_at: vec![SimTime::ZERO; units],
             accepts_at: vec![SimTime::ZERO; units],
+            worked: vec![None; units],
             channels: channels(geometry),
             per_channel: geometry.units_per_channel() as usize,
             of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
@@ -231,6 +233,38 @@ impl Dies {
             UnitPhase::Ready => SimTime::NEVER,
         };
         Some(until).filter(|&until| until != SimTime::NEVER)
+    }
+
+    /// A unit is busy until then: waiting operations, and work in idle time, want to know when it falls idle.
+    #[inline(never)]
+    pub(super) fn mind(&mut self, unit: UnitId, until: SimTime, cause: Cause, caches_programs: bool) {
+        self.note_work(unit, until, cause);
+        if caches_programs {
+            self.accepts_at[unit.0 as usize] = until;
+        }
+        let channel = self[unit].channel as usize;
+        let write_queue_waits = self.is_spread() && self.channels[channel].collecting != 0;
+        if write_queue_waits || self[self.home_of(unit)].soft {
+            self.wake_unit_at(unit, until);
+        }
+    }
+
+    /// A unit works until then.
+    #[inline]
+    pub(super) fn note_work(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
+        if cause != Cause::Fold {
+            self.worked[unit.0 as usize] = Some(until);
+        }
+    }
+
+    /// Until when a unit has worked for something else than folding, if it has; known where folding in idle time asks.
+    pub(in crate::drive) fn worked_until(&self, unit: UnitId) -> Option<SimTime> {
+        self.worked[unit.0 as usize]
+    }
+
+    /// All units have worked until then.
+    pub(in crate::drive) fn work_until(&mut self, until: SimTime) {
+        self.worked.fill(Some(until));
     }
 
     #[inline]
@@ -357,12 +391,6 @@ impl Dies {
     /// Whether a plane waits for its collection, or is being collected.
     pub(in crate::drive) fn are_collecting(&self) -> bool {
         self.channels.iter().any(|channel| channel.collecting != 0)
-    }
-
-    /// The cache register of a unit can take data from `at` on.
-    #[inline]
-    pub(in crate::drive) fn accepts_from(&mut self, unit: UnitId, at: SimTime) {
-        self.accepts_at[unit.0 as usize] = at;
     }
 
     /// The event of a unit is at `at`.
@@ -609,14 +637,7 @@ impl Dies {
 impl<C: Contents> Controller<C> {
     /// The unit is busy from `now` until `until` because of this cause.
     #[inline(always)]
-    pub(in crate::drive) fn occupy_unit(
-        &mut self,
-        now: SimTime,
-        unit: UnitId,
-        until: SimTime,
-        cause: Cause,
-        backends: &mut impl PageOwner<C>,
-    ) {
+    pub(in crate::drive) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime, cause: Cause) {
         self.record_unit(now, unit, until, cause);
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Free;
@@ -627,7 +648,7 @@ impl<C: Contents> Controller<C> {
             self.dies.agenda.set(unit.0 as usize, until);
         }
         if self.dies.wake_on_release {
-            backends.mind(unit, until, cause, self);
+            self.dies.mind(unit, until, cause, self.flash.commands.cache_program);
         }
     }
 

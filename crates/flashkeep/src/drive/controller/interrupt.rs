@@ -44,7 +44,7 @@ impl<C: Contents> Controller<C> {
         }
         if collects {
             self.log_interrupted_collection(now, unit, backends);
-            backends.forget_collection_reads(unit);
+            self.collection_reads.forget(unit);
         }
         let gone = self.dies.empty_registers(unit, plane, &self.flash.geometry, &mut self.queues);
         let state = &mut self.dies[unit];

@@ -56,7 +56,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         backends: &impl PageOwner<C>,
     ) {
-        for operation in backends.collection_reads(unit, now) {
+        for operation in self.collection_reads.interrupted(unit, now) {
             self.accounts.log_operation(&operation, backends);
         }
     }

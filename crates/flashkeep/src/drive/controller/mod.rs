@@ -3,6 +3,7 @@
 
 mod build;
 mod cache;
+mod collection_reads;
 mod dies;
 mod errors;
 mod gangs;
@@ -28,6 +29,7 @@ mod under_way;
 mod visit;
 mod work;
 
+pub(super) use collection_reads::CollectionRead;
 pub(super) use dies::{BusyUnitState, Channel};
 pub use errors::ErrorCounts;
 pub(super) use errors::{BitErrors, ReadAttempts, Verdict};
@@ -45,6 +47,7 @@ use crate::drive::{Counters, DeviceObserver, Parameters, Told};
 use crate::engine::{Breakdown, Contents, Done, Part};
 use crate::flash::{FlashArray, Ppn, Scheduler, UnitId};
 use crate::kernel::{Agenda, Arena, Id, SimTime};
+use collection_reads::CollectionReads;
 use gangs::GangRound;
 use open_operations::OpenOperations;
 use probe::LatencyProbe;
@@ -64,6 +67,8 @@ pub(super) struct Controller<C> {
     pub(super) reads: ReadRules,
     /// Which code path commands and programs take.
     pub(super) paths: Paths,
+    /// Reads for collections whose data are still in their die.
+    collection_reads: CollectionReads,
     /// What never changes of the backends.
     rules: OwnerRules,
     pub(super) accounts: DriveAccounts,
@@ -90,6 +95,8 @@ pub(in crate::drive) struct Dies {
     free_at: Vec<SimTime>,
     /// With cache programs: when each unit can take the data of its next program.
     accepts_at: Vec<SimTime>,
+    /// Until when each unit has worked for something else than folding, if it has.
+    worked: Vec<Option<SimTime>>,
     channels: Vec<Channel>,
     /// Units of a channel.
     per_channel: usize,
@@ -195,6 +202,7 @@ impl<C: Contents> Controller<C> {
     /// All operations that wait or are in progress are lost.
     pub(in crate::drive) fn lose_power(&mut self) {
         self.queues.clear();
+        self.collection_reads.clear();
         self.errors.forget_all_doomed();
         self.done.clear();
         self.dies.clear();

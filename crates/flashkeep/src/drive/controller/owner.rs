@@ -87,40 +87,13 @@ pub(in crate::drive) trait PageOwner<C>: Sized {
         controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>>;
 
-    /// The unit in whose queue the planes of a unit wait for collection.
-    fn home_of(&self, unit: UnitId, controller: &Controller<C>) -> UnitId;
-
     /// Why a plane is collected.
     fn moves_because(&self, plane: PlaneId) -> Cause;
 
     /// A page of the block that a plane collects now or next, and how many valid pages that has.
     fn left_to_collect(&self, now: SimTime, plane: PlaneId) -> Option<(Ppn, u32)>;
 
-    /// The data of a read for a collection have left the unit at `end`.
-    fn end_collection_read(&mut self, unit: UnitId, end: SimTime, controller: &mut Controller<C>);
-
-    /// They could not be corrected: the read is repeated from `begins` on.
-    fn repeat_collection_read(
-        &mut self,
-        unit: UnitId,
-        begins: SimTime,
-        end: SimTime,
-        controller: &mut Controller<C>,
-    );
-
-    /// The reads of a unit for a collection whose data have not left it at `now`, as logs have them.
-    fn collection_reads(&self, unit: UnitId, now: SimTime) -> Vec<LoggedOperation>;
-
-    /// These reads are cut off.
-    fn forget_collection_reads(&mut self, unit: UnitId);
-
     // ---------------------------------------------------------------- what is over
-
-    /// A unit is busy until then.
-    fn note_busy(&mut self, unit: UnitId, until: SimTime, cause: Cause);
-
-    /// The same, where it is told when it falls idle.
-    fn mind(&mut self, unit: UnitId, until: SimTime, cause: Cause, controller: &mut Controller<C>);
 
     /// A part of an operation that begins at `begun` has been granted.
     fn note_flight(&mut self, now: SimTime, begun: SimTime, operation: &LoggedOperation);
@@ -153,9 +126,6 @@ pub(in crate::drive) trait PageOwner<C>: Sized {
 
     /// The erases of a block, and those before time 0.
     fn erases_of(&self, plane: PlaneId, block: u32) -> [u32; 2];
-
-    /// The backend that a plane belongs to.
-    fn backend_of(&self, plane: PlaneId) -> u16;
 
     /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
     /// that a scheme has placed.

@@ -178,8 +178,7 @@ impl<C: Contents> Controller<C> {
     ) -> SimTime {
         let phases = manner.cost(&self.flash, pages);
         let freed = self.dies.freed(channel, unit);
-        let (first, end) =
-            self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause, backends);
+        let (first, end) = self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause);
         let open = !M::PLAIN && self.open.may_exist();
         if open {
             self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
@@ -208,7 +207,7 @@ impl<C: Contents> Controller<C> {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
         let waited = last && self.probe.is_on() && self.queues[page.op].since < now;
         let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
-        let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause, backends);
+        let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause);
         let array = phases.array();
         let sent = begun + phases.sent();
         let times = PageTimes { granted: now, begun, sent, end, array, freed, measured: last, open: false };
@@ -247,7 +246,7 @@ impl<C: Contents> Controller<C> {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
         self.occupy_channel(now, self.dies.channel_of(unit), held + phases.sent(), block.cause);
-        self.occupy_unit(now, unit, end, block.cause, backends);
+        self.occupy_unit(now, unit, end, block.cause);
         let open = self.open.may_exist();
         if open {
             self.put_under_way([now, end], unit, &phases, Manner::erase(), block.cause);
@@ -360,18 +359,17 @@ impl<C: Contents> Controller<C> {
         phases: &OpPhases,
         cached: bool,
         cause: Cause,
-        backends: &mut impl PageOwner<C>,
     ) -> (SimTime, SimTime) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.join_round(unit, phases, cause);
         }
         if !M::PLAIN && cached {
-            return (now, self.start_cached(now, channel, unit, phases, cause, backends));
+            return (now, self.start_cached(now, channel, unit, phases, cause));
         }
         let end = now + phases.busy();
         let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
         self.occupy_channel(now, channel, held, cause);
-        self.occupy_unit(now, unit, end, cause, backends);
+        self.occupy_unit(now, unit, end, cause);
         (now, end)
     }
 

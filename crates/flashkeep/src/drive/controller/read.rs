@@ -222,13 +222,13 @@ impl<C: Contents> Controller<C> {
         if last && !self.stays_suspended(now, unit, end, cause) {
             // The data that GC moves have to be decoded before they are programmed.
             let until = if op.is_some() { end } else { end + self.errors.decoding(ReadAttempts::default()) };
-            self.occupy_unit(now, unit, until, cause, backends);
+            self.occupy_unit(now, unit, until, cause);
         }
         if self.accounts.watch.is_some() {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues[op].command.cause), backends);
         }
         if !op.is_some() {
-            return backends.end_collection_read(unit, end, self);
+            return self.end_collection_read(unit, end, backends);
         }
         let start = self.queues[op].acknowledged;
         let service = self.queues[op].service_of_read(&self.flash, end);

@@ -46,7 +46,7 @@ impl<C: Contents> Controller<C> {
             self.queues.release(op);
         }
         if last && !self.stays_suspended(now, unit, end, cause) {
-            self.occupy_unit(now, unit, end, cause, backends);
+            self.occupy_unit(now, unit, end, cause);
         }
     }
 
@@ -141,11 +141,11 @@ impl<C: Contents> Controller<C> {
         let (course, collects) = (self.dies[unit].gc_course, self.dies[unit].collects);
         let begins = end + self.errors.decoding(course);
         let busy = self.errors.phases_of_retry(&self.flash, self.dies[unit].gc_page).busy();
-        if let Some(plane) = collects {
-            let ftl = backends.backend_of(plane);
+        if collects.is_some() {
+            let ftl = self.dies[unit].gc_backend;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
-        backends.repeat_collection_read(unit, begins, end, self);
+        self.repeat_collection_read(unit, begins, end, backends);
         let state = &mut self.dies[unit];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;
@@ -153,18 +153,17 @@ impl<C: Contents> Controller<C> {
         self.dies.wake_unit_at(unit, begins + busy);
     }
 
-    /// How much longer a read of GC takes that holds its channel until `since` and has this course, if one sensing and
+    /// How much longer a read of a page of a backend for GC takes that holds its channel until `since` and has this course, if one sensing and
     /// transfer takes `whole`.
     pub(in crate::drive) fn time_of_attempts(
         &mut self,
         since: SimTime,
-        ppn: Ppn,
+        (ftl, ppn): (u16, Ppn),
         sectors: u16,
         mut course: ReadAttempts,
         whole: Span,
         backends: &mut impl PageOwner<C>,
     ) -> Span {
-        let ftl = backends.backend_of(self.flash.geometry.plane_of(ppn));
         let mut time = Span::ZERO;
         while course.goes_on() {
             let begins = since + time + self.errors.decoding(course);

@@ -124,7 +124,7 @@ impl<C: Contents> Controller<C> {
             more |= state.waiting | state.collecting != 0;
             let first = state.first_unit as usize;
             let units = (first..first + self.dies.per_channel).map(|unit| UnitId(unit as u32));
-            units.for_each(|unit| backends.note_busy(unit, end, cause));
+            units.for_each(|unit| self.dies.note_work(unit, end, cause));
             self.dies.free_at[first..first + self.dies.per_channel].fill(end);
             let units = &self.dies.units[first..first + self.dies.per_channel];
             more |= backends.idle_work().is_some() && units.iter().any(|unit| unit.soft);

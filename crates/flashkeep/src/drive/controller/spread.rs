@@ -13,6 +13,8 @@ use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct PoolUnits {
     of_part: Vec<UnitId>,
+    /// The home of each unit's pool.
+    homes: Vec<UnitId>,
     /// Planes of the flash in a pool.
     parts: u32,
 }
@@ -24,7 +26,11 @@ impl PoolUnits {
         let units = |plane| (0..parts).map(move |part| geometry.unit_of_block(PlaneId(plane), part));
         let of_part: Vec<UnitId> = (0..geometry.plane_count()).flat_map(units).collect();
         let several = of_part.chunks(parts as usize).any(|units| units.iter().any(|unit| *unit != units[0]));
-        several.then(|| Box::new(PoolUnits { of_part, parts }))
+        let mut homes: Vec<UnitId> = (0..geometry.unit_count()).map(UnitId).collect();
+        for (plane, units) in (0..).map(PlaneId).zip(of_part.chunks(parts as usize)) {
+            units.iter().for_each(|unit| homes[unit.0 as usize] = geometry.unit_of(plane));
+        }
+        several.then(|| Box::new(PoolUnits { of_part, homes, parts }))
     }
 
     fn at(&self, plane: PlaneId, block: u32) -> UnitId {
@@ -58,6 +64,11 @@ impl Dies {
             None => self.of_plane[plane.0 as usize],
             Some(spread) => spread.at(plane, geometry.block_of(ppn)),
         }
+    }
+
+    /// The home of the pool that a unit has a part of.
+    pub(super) fn home_of(&self, unit: UnitId) -> UnitId {
+        self.spread.as_ref().map_or(unit, |spread| spread.homes[unit.0 as usize])
     }
 
     /// The planes whose home a unit is.

@@ -230,7 +230,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.bus == BusUse::Rounds {
             return;
         }
-        let home = backends.home_of(unit, self);
+        let home = self.dies.home_of(unit);
         if !self.dies[home].soft || !self.dies.is_idle(now, unit) || self.dies[unit].reads.head.is_some() {
             return;
         }
