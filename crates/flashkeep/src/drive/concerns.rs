@@ -52,7 +52,7 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
     }
 
     fn set_untimed(&mut self, untimed: bool) {
-        self.backends.set_untimed(untimed, &mut self.controller)
+        self.halves().set_untimed(untimed)
     }
 
     fn break_down(&mut self) {
@@ -66,7 +66,7 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
     }
 
     fn end_idling(&mut self) {
-        self.backends.end_idling(&mut self.controller)
+        self.halves().end_idling()
     }
 
     fn end_scrubbing(&mut self) {
@@ -104,7 +104,7 @@ impl<C: Contents> Inspect<C> for Drive<C> {
     }
 
     fn begin_wear(&mut self) {
-        self.backends.begin_wear(&mut self.controller)
+        self.halves().begin_wear()
     }
 
     fn filled(&self) -> (u64, u64) {
@@ -147,18 +147,18 @@ impl<C: Contents> Snapshot for Drive<C> {
     }
 
     fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
-        self.backends.load(snapshot, &mut self.controller)
+        self.halves().load(snapshot)
     }
 }
 
 impl<C: Contents> Recover for Drive<C> {
     fn expect_power_cuts(&mut self) {
-        self.backends.expect_power_cuts(&mut self.controller)
+        self.halves().expect_power_cuts()
     }
 
     #[cold]
     fn cut_power(&mut self, now: SimTime) -> Recovery {
-        self.backends.cut_power(now, &mut self.controller)
+        self.halves().cut_power(now)
     }
 
     fn resume(&mut self, ready: SimTime) {
@@ -172,7 +172,7 @@ impl<C: Contents> Age for Drive<C> {
     }
 
     fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, backends: u16) {
-        self.backends.begin_ageing(model, wish, seed, backends, &mut self.controller)
+        self.halves().begin_ageing(model, wish, seed, backends)
     }
 
     fn slots(&self) -> u64 {
@@ -184,7 +184,7 @@ impl<C: Contents> Age for Drive<C> {
     }
 
     fn end_ageing(&mut self) {
-        self.backends.end_ageing(&mut self.controller)
+        self.halves().end_ageing()
     }
 }
 

@@ -150,33 +150,26 @@ impl<C: Contents> InjectFaults for Drive<C> {
             Fault::Nvram(backend) => self.backends.nvrams.of_mut(backend).fail(lasting),
             _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
             Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
-                self.backends.inject(
-                    now,
-                    Fault::Block(
-                        self.controller.flash.geometry.plane_of(ppn),
-                        self.controller.flash.geometry.block_of(ppn),
-                    ),
-                    &mut self.controller,
-                );
+                let geometry = &self.controller.flash.geometry;
+                let block = Fault::Block(geometry.plane_of(ppn), geometry.block_of(ppn));
+                self.halves().inject(now, block);
             }
-            _ => self.backends.inject(now, what, &mut self.controller),
+            _ => self.halves().inject(now, what),
         }
-        self.backends.look_again(now, &mut self.controller);
+        self.halves().look_again(now);
     }
 
     fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
         self.controller.now = now;
         match what {
             Fault::Nvram(backend) => self.backends.nvrams.of_mut(backend).renew(),
-            Fault::Planes { .. } => self.backends.renew_planes(now, what, &mut self.controller),
-            Fault::PoolPart { .. } => self.backends.renew_parts(now, what, &mut self.controller),
-            Fault::Block(plane, block) => {
-                self.backends.renew_blocks(now, plane, [block], &mut self.controller)
-            }
-            Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
+            Fault::Planes { .. } => self.halves().renew_planes(now, what),
+            Fault::PoolPart { .. } => self.halves().renew_parts(now, what),
+            Fault::Block(plane, block) => self.halves().renew_blocks(now, plane, [block]),
+            Fault::Page(ppn) => self.halves().renew_page(now, ppn),
             Fault::DiskPage(_) => {}
         }
-        self.backends.look_again(now, &mut self.controller);
+        self.halves().look_again(now);
     }
 
     fn expect_slow_parts(&mut self) {

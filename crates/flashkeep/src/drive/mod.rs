@@ -41,7 +41,7 @@ use crate::engine::{BackendId, Contents, Page, ReadEstimate};
 use crate::flash::{Geometry, Pools, Ppn};
 use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
-use backends::DriveBackends;
+use backends::{DriveBackends, Halves};
 use controller::Controller;
 
 /// A drive: all its backends and their flash.
@@ -55,6 +55,11 @@ impl<C: Contents> Drive<C> {
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
     pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
         self.backends.fill_slot(backend, lpn, contents, &mut self.controller)
+    }
+
+    /// Both halves, for what happens to the drive as a whole.
+    fn halves(&mut self) -> Halves<'_, C> {
+        Halves { controller: &mut self.controller, backends: &mut self.backends }
     }
 
     /// The seed of the drive's errors.
@@ -178,7 +183,7 @@ impl<C: Contents> Drive<C> {
     /// Writes whole pages of a backend, one after the other, for the host: what
     /// [`submit`](crate::engine::Backends::submit) would do, without anybody who is answered.
     pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
-        self.backends.write_untimed(backend, pages, &mut self.controller)
+        self.halves().write_untimed(backend, pages)
     }
 
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.

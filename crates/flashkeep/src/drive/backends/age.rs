@@ -4,7 +4,7 @@
 
 use super::backend::Ftl;
 use super::created::Created;
-use super::{DriveBackends, Gc, Immediate, Power, Slots, Translation};
+use super::{DriveBackends, Gc, Halves, Immediate, Power, Slots, Translation};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents};
@@ -141,43 +141,6 @@ impl Gc {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// The planes of a backend are in steady state: a slot for each of its pages.
-    pub(in crate::drive) fn begin_steady(
-        &mut self,
-        backend: usize,
-        initial: &mut SteadyPlaces,
-        random: &mut Random,
-    ) {
-        initial.skip_backend();
-        self.immediate.slots.created.push(None);
-        for (plane, blocks) in self.gc.steady_blocks(backend, false, random, &mut self.ftl) {
-            let mut slots = blocks;
-            slots.retain(|block| block.aged.valid > 0);
-            slots.reverse();
-            self.immediate.slots.left += slots.iter().map(|block| u64::from(block.aged.valid)).sum::<u64>();
-            self.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
-        }
-    }
-
-    /// The planes of a backend are in steady state, and each of its pages has a place.
-    pub(in crate::drive) fn place_steady(
-        &mut self,
-        backend: usize,
-        initial: &mut SteadyPlaces,
-        random: &mut Random,
-    ) {
-        let all = self.gc.steady_blocks(backend, true, random, &mut self.ftl);
-        initial.add_backend(self.ftl.backends[backend].pages, random);
-        for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
-            let full = aged.written == self.flash.geometry.pages;
-            initial.add_block(first, aged.valid, full.then_some(from));
-            self.ftl.blocks.validate_aged(first, aged.valid);
-        }
-        let pages = self.ftl.backends[backend].pages;
-        self.immediate.slots.created.push(Some(Created::none_of(pages)));
-        self.immediate.slots.left += u64::from(pages);
-    }
-
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
     /// parity), or that has its place anyway, stays where it is, with other contents.
     pub(super) fn age_page(
@@ -260,71 +223,108 @@ impl Immediate {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
-    pub(in crate::drive) fn begin_ageing(
-        &mut self,
-        model: Model,
-        wish: &Wish,
-        seed: u64,
-        backends: u16,
-        controller: &mut Controller<C>,
-    ) {
-        assert!(!self.ftl.physical && controller.is_quiet(), "the flash of FTLs is aged, before it is used");
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, backends: u16) {
+        assert!(
+            !self.backends.ftl.physical && self.controller.is_quiet(),
+            "the flash of FTLs is aged, before it is used"
+        );
         let mut random = Random::stream(seed, "ageing");
-        let planes = self.flash.geometry.plane_count() as usize;
-        self.immediate.slots.clear(planes);
+        let planes = self.backends.flash.geometry.plane_count() as usize;
+        self.backends.immediate.slots.clear(planes);
         if model.fills {
-            let shuffled = shuffled(self.flash.geometry.pages, &mut random);
-            let mut initial = SteadyPlaces::new(&self.flash.geometry, shuffled.clone());
-            self.immediate.slots.shuffled = shuffled;
+            let shuffled = shuffled(self.backends.flash.geometry.pages, &mut random);
+            let mut initial = SteadyPlaces::new(&self.backends.flash.geometry, shuffled.clone());
+            self.backends.immediate.slots.shuffled = shuffled;
             for backend in 0..usize::from(backends) {
-                match self.ftl.backends[backend].allocation {
+                match self.backends.ftl.backends[backend].allocation {
                     Allocation::Dynamic => self.place_steady(backend, &mut initial, &mut random),
                     _ => self.begin_steady(backend, &mut initial, &mut random),
                 }
             }
-            if self.immediate.slots.created.iter().any(Option::is_some) {
-                self.ftl.set_initial(InitialPlaces::Steady(Arc::new(initial)));
+            if self.backends.immediate.slots.created.iter().any(Option::is_some) {
+                self.backends.ftl.set_initial(InitialPlaces::Steady(Arc::new(initial)));
             }
             return;
         }
         let planes: Vec<PlaneId> =
-            (0..usize::from(backends)).flat_map(|backend| self.ftl.planes_of(backend)).collect();
+            (0..usize::from(backends)).flat_map(|backend| self.backends.ftl.planes_of(backend)).collect();
         for plane in planes {
             let aged = model.aged(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
             let mut first = None;
             for aged in aged {
-                let block = self.ftl.blocks.age(plane, aged.written);
+                let block = self.backends.ftl.blocks.age(plane, aged.written);
                 first.get_or_insert(block);
                 valid_places(aged, &mut random, |page| {
-                    slots.push(self.flash.geometry.ppn(plane, block, page))
+                    slots.push(self.backends.flash.geometry.ppn(plane, block, page))
                 });
             }
             slots.reverse();
-            self.immediate.slots.left += slots.len() as u64;
-            self.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
+            self.backends.immediate.slots.left += slots.len() as u64;
+            self.backends.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
             if let Some(first) = first {
-                self.ftl.blocks.go_on_aged(plane, first);
+                self.backends.ftl.blocks.go_on_aged(plane, first);
             }
         }
     }
 
-    pub(in crate::drive) fn end_ageing(&mut self, controller: &mut Controller<C>) {
-        let slots = std::mem::take(&mut self.immediate.slots);
+    pub(in crate::drive) fn end_ageing(&mut self) {
+        let Halves { controller, backends } = self;
+        let slots = std::mem::take(&mut backends.immediate.slots);
         for (backend, created) in slots.created.into_iter().enumerate() {
             let Some(created) = created else { continue };
             for lpn in created.others() {
-                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
-                    self.ftl.blocks.invalidate(ppn);
-                    self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+                if let MapEntry::At(ppn) = backends.ftl.maps.get(backend, lpn) {
+                    backends.ftl.blocks.invalidate(ppn);
+                    backends.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
                 }
             }
-            for lpn in self.ftl.maps.without_place(backend) {
-                if created.has(lpn) && self.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
-                    self.place_immediately(backend, lpn, Cause::Host, C::initial(lpn.into()), controller);
+            for lpn in backends.ftl.maps.without_place(backend) {
+                if created.has(lpn) && backends.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
+                    backends.place_immediately(backend, lpn, Cause::Host, C::initial(lpn.into()), controller);
                 }
             }
         }
+    }
+
+    /// The planes of a backend are in steady state: a slot for each of its pages.
+    pub(in crate::drive) fn begin_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+    ) {
+        let Halves { backends, .. } = self;
+        initial.skip_backend();
+        backends.immediate.slots.created.push(None);
+        for (plane, blocks) in backends.gc.steady_blocks(backend, false, random, &mut backends.ftl) {
+            let mut slots = blocks;
+            slots.retain(|block| block.aged.valid > 0);
+            slots.reverse();
+            backends.immediate.slots.left +=
+                slots.iter().map(|block| u64::from(block.aged.valid)).sum::<u64>();
+            backends.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
+        }
+    }
+
+    /// The planes of a backend are in steady state, and each of its pages has a place.
+    pub(in crate::drive) fn place_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+    ) {
+        let Halves { backends, .. } = self;
+        let all = backends.gc.steady_blocks(backend, true, random, &mut backends.ftl);
+        initial.add_backend(backends.ftl.backends[backend].pages, random);
+        for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
+            let full = aged.written == backends.flash.geometry.pages;
+            initial.add_block(first, aged.valid, full.then_some(from));
+            backends.ftl.blocks.validate_aged(first, aged.valid);
+        }
+        let pages = backends.ftl.backends[backend].pages;
+        backends.immediate.slots.created.push(Some(Created::none_of(pages)));
+        backends.immediate.slots.left += u64::from(pages);
     }
 }

@@ -9,7 +9,7 @@
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
-use super::{DriveBackends, DriveHealth, Translation};
+use super::{DriveBackends, DriveHealth, Halves, Translation};
 use crate::blocks::Levelled;
 use crate::drive::controller::{BusyUnitState, Controller, DriveOp};
 use crate::drive::{BlockErases, DriveLife, Fault};
@@ -172,51 +172,6 @@ impl<C: Contents> DriveBackends<C> {
 
     // ---------------------------------------------------------------- for good
 
-    pub(in crate::drive) fn inject(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
-        if let Fault::PoolPart { .. } = what {
-            self.fail_last_parts(now, what, controller);
-        }
-        let planes = what.planes(&self.flash.geometry).map(PlaneId);
-        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
-        for &plane in &planes {
-            self.abandon(now, plane, what, controller);
-        }
-        let all = matches!(what, Fault::Planes { .. });
-        for backend in self.ftl.backends_of(&planes) {
-            let of_backend = self.ftl.planes_of(backend);
-            let hit = |plane: &PlaneId| planes.contains(plane);
-            let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
-            for plane in of_backend.into_iter().filter(hit) {
-                if !whole {
-                    self.lose_pages(plane, what, controller);
-                }
-                self.ftl.retire(plane, what);
-            }
-            if whole {
-                self.ftl.bury(now, backend, controller);
-                self.power.forget_all_hidden(backend);
-            } else if self.ftl.backends[backend].rows.is_some() {
-                self.void_physical(now, backend, what, controller);
-                self.ftl.tell_retired(backend, what, controller);
-            } else {
-                self.set_limit(now, backend, controller);
-            }
-        }
-    }
-
-    /// A pool whose last part fails has failed as a whole.
-    fn fail_last_parts(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
-        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let stays = |block: u32| {
-                !what.takes_block(&self.flash.geometry, block)
-                    && !self.ftl.blocks.is_failed_block(plane, block)
-            };
-            if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
-                self.inject(now, Fault::Planes { first: plane, count: 1 }, controller);
-            }
-        }
-    }
-
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
         let backend = self.ftl.ftl_of(plane);
@@ -228,40 +183,6 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.backends[backend].lost.set(lpn, true);
         self.count_unmapped(backend, controller);
         controller.done.push(Done::gone(BackendId(backend as u16), Page::of(lpn)));
-    }
-
-    fn lose_pages(&mut self, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
-        for ppn in what.pages(&self.flash.geometry, plane) {
-            let lpn = self.ftl.blocks.owner(ppn);
-            if self.ftl.is_current(plane, lpn, ppn, controller) {
-                self.lose(plane, lpn, ppn, controller);
-            }
-        }
-    }
-
-    /// Cancels reads and collections of failed parts.
-    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
-        // A migration under way becomes a collection like others.
-        self.ftl.blocks.let_go(plane);
-        if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
-            collection.levelled = Levelled::No;
-        }
-        controller.fail_waiting_reads(now, plane, what, self);
-        for unit in controller.dies.units_of(plane) {
-            match what {
-                Fault::Planes { .. } => controller.stop_reading(now, unit, plane, self),
-                _ => self.ftl.poison_reading(unit, what, controller),
-            }
-        }
-        if let Fault::Planes { .. } = what {
-            self.gc.forget_collection(plane, controller);
-        }
-        if let Fault::PoolPart { .. } | Fault::Block(..) = what
-            && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
-            && what.takes_block(&self.flash.geometry, victim)
-        {
-            self.gc.start_anew(plane);
-        }
     }
 
     /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
@@ -324,12 +245,99 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
     }
+}
+
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn inject(&mut self, now: SimTime, what: Fault) {
+        if let Fault::PoolPart { .. } = what {
+            self.fail_last_parts(now, what);
+        }
+        let planes = what.planes(&self.backends.flash.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.backends.ftl.blocks.is_dead(plane)).collect();
+        for &plane in &planes {
+            self.abandon(now, plane, what);
+        }
+        let all = matches!(what, Fault::Planes { .. });
+        for backend in self.backends.ftl.backends_of(&planes) {
+            let of_backend = self.backends.ftl.planes_of(backend);
+            let hit = |plane: &PlaneId| planes.contains(plane);
+            let whole =
+                all && of_backend.iter().all(|plane| hit(plane) || self.backends.ftl.blocks.is_dead(*plane));
+            for plane in of_backend.into_iter().filter(hit) {
+                if !whole {
+                    self.lose_pages(plane, what);
+                }
+                self.backends.ftl.retire(plane, what);
+            }
+            if whole {
+                self.backends.ftl.bury(now, backend, self.controller);
+                self.backends.power.forget_all_hidden(backend);
+            } else if self.backends.ftl.backends[backend].rows.is_some() {
+                self.backends.void_physical(now, backend, what, self.controller);
+                self.backends.ftl.tell_retired(backend, what, self.controller);
+            } else {
+                self.backends.set_limit(now, backend, self.controller);
+            }
+        }
+    }
+
+    /// A pool whose last part fails has failed as a whole.
+    fn fail_last_parts(&mut self, now: SimTime, what: Fault) {
+        for plane in what.planes(&self.backends.flash.geometry).map(PlaneId) {
+            let stays = |block: u32| {
+                !what.takes_block(&self.backends.flash.geometry, block)
+                    && !self.backends.ftl.blocks.is_failed_block(plane, block)
+            };
+            if !self.backends.ftl.blocks.is_dead(plane)
+                && !(0..self.backends.flash.geometry.blocks).any(stays)
+            {
+                self.inject(now, Fault::Planes { first: plane, count: 1 });
+            }
+        }
+    }
+
+    fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
+        let Halves { controller, backends } = self;
+        for ppn in what.pages(&backends.flash.geometry, plane) {
+            let lpn = backends.ftl.blocks.owner(ppn);
+            if backends.ftl.is_current(plane, lpn, ppn, controller) {
+                backends.lose(plane, lpn, ppn, controller);
+            }
+        }
+    }
+
+    /// Cancels reads and collections of failed parts.
+    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
+        let Halves { controller, backends } = self;
+        // A migration under way becomes a collection like others.
+        backends.ftl.blocks.let_go(plane);
+        if let Some(collection) = &mut backends.gc.collections[plane.0 as usize].under_way {
+            collection.levelled = Levelled::No;
+        }
+        controller.fail_waiting_reads(now, plane, what, *backends);
+        for unit in controller.dies.units_of(plane) {
+            match what {
+                Fault::Planes { .. } => controller.stop_reading(now, unit, plane, *backends),
+                _ => backends.ftl.poison_reading(unit, what, controller),
+            }
+        }
+        if let Fault::Planes { .. } = what {
+            backends.gc.forget_collection(plane, controller);
+        }
+        if let Fault::PoolPart { .. } | Fault::Block(..) = what
+            && let Some(victim) = backends.gc.collections[plane.0 as usize].victim()
+            && what.takes_block(&backends.flash.geometry, victim)
+        {
+            backends.gc.start_anew(plane);
+        }
+    }
 
     /// Freed resources serve waiting operations.
-    pub(in crate::drive) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
+    pub(in crate::drive) fn look_again(&mut self, now: SimTime) {
+        let Halves { controller, backends } = self;
         for channel in 0..controller.dies.channel_count() {
-            controller.visit(now, channel, self);
+            controller.visit(now, channel, *backends);
         }
-        self.ftl.wake_backends(now, controller);
+        backends.ftl.wake_backends(now, controller);
     }
 }

@@ -48,7 +48,7 @@ pub use nvram::Nvram;
 pub(super) use parts::Parts;
 
 use crate::blocks::{Chooser, GcThresholds, GcTurns};
-use crate::drive::controller::Flight;
+use crate::drive::controller::{Controller, Flight};
 use crate::drive::{BlockErases, DriveLife};
 use crate::engine::FixedMap;
 use crate::flash::{FlashArray, Ppn};
@@ -88,6 +88,12 @@ pub(super) struct DriveBackends<C> {
     pub(super) nvrams: Nvrams<C>,
     /// What keeps data readable.
     pub(super) maintenance: Maintenance,
+}
+
+/// A controller and its backends, for what happens to a drive as a whole: failures, power losses, ageing, snapshots.
+pub(super) struct Halves<'a, C> {
+    pub(super) controller: &'a mut Controller<C>,
+    pub(super) backends: &'a mut DriveBackends<C>,
 }
 
 /// The FTLs of a drive, or its backends of physical pages: maps and blocks.

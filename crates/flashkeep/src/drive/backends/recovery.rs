@@ -2,7 +2,7 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
-use super::{DriveBackends, RecoveryData, Translation};
+use super::{Halves, RecoveryData, Translation};
 use crate::drive::controller::{Controller, Flight};
 use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
@@ -234,103 +234,107 @@ impl<C: Contents> Translation<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Halves<'_, C> {
     /// Cuts off the operations under way at `now`. Returns the blocks that must be erased again, by their first pages.
     pub(in crate::drive) fn cut_flights(
         &mut self,
         now: SimTime,
         flights: Vec<Flight>,
         recovering: bool,
-        controller: &mut Controller<C>,
     ) -> Vec<Ppn> {
+        let Halves { controller, backends } = self;
         let mut erased_anew = Vec::new();
         let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
             let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
-            programs && flight.begun > now && !self.ftl.physical
+            programs && flight.begun > now && !backends.ftl.physical
         });
         let waiting = waiting.into_iter().map(|flight| flight.ppn).collect();
-        self.power.data_mut().take_back_programs(waiting, &mut self.ftl);
+        backends.power.data_mut().take_back_programs(waiting, &mut backends.ftl);
         for flight in others {
-            let erase =
-                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
+            let erase = backends.flash.timing.cost_of(
+                &backends.flash.geometry,
+                OpKind::Erase,
+                Target::page(flight.ppn),
+            );
             // Taken in steps, an erase is granted when all that it follows is on flash.
-            let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
+            let begun = backends.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
             let (plane, block) =
-                (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
+                (backends.flash.geometry.plane_of(flight.ppn), backends.flash.geometry.block_of(flight.ppn));
             match flight.kind {
                 OpKind::Erase
                     if !begun
-                        && !self.ftl.physical
-                        && self.is_used_up(plane, block, controller)
-                        && self.ftl.blocks.is_failed_block(plane, block)
-                        && !self.ftl.blocks.is_dead(plane) =>
+                        && !backends.ftl.physical
+                        && backends.is_used_up(plane, block, controller)
+                        && backends.ftl.blocks.is_failed_block(plane, block)
+                        && !backends.ftl.blocks.is_dead(plane) =>
                 {
                     // It was granted together with the moves before it.
-                    self.ftl.blocks.reinstate_block(plane, block);
-                    if !self.flash.geometry.is_slc_block(block) {
-                        self.health.life.take_back_expiry();
+                    backends.ftl.blocks.reinstate_block(plane, block);
+                    if !backends.flash.geometry.is_slc_block(block) {
+                        backends.health.life.take_back_expiry();
                     }
-                    self.ftl.take_back_erase(flight.ppn, controller);
+                    backends.ftl.take_back_erase(flight.ppn, controller);
                 }
-                _ if self.ftl.blocks.is_failed_block(plane, block) => {}
+                _ if backends.ftl.blocks.is_failed_block(plane, block) => {}
                 // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
-                OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
-                OpKind::Erase => self.ftl.take_back_erase(flight.ppn, controller),
+                OpKind::Erase if begun || backends.ftl.physical || recovering => erased_anew.push(flight.ppn),
+                OpKind::Erase => backends.ftl.take_back_erase(flight.ppn, controller),
                 OpKind::Program | OpKind::Copyback | OpKind::Read => {
-                    self.power.data_mut().tear(flight.ppn, &mut self.ftl)
+                    backends.power.data_mut().tear(flight.ppn, &mut backends.ftl)
                 }
             }
         }
         erased_anew
     }
 
-    pub(in crate::drive) fn forget_everything(&mut self, controller: &mut Controller<C>) {
+    pub(in crate::drive) fn forget_everything(&mut self) {
+        let Halves { controller, backends } = self;
         controller.lose_power();
-        self.gc.collections.fill(PlaneCollection::default());
-        self.gc.hands.iter_mut().for_each(Vec::clear);
-        for ftl in &mut self.ftl.backends {
+        backends.gc.collections.fill(PlaneCollection::default());
+        backends.gc.hands.iter_mut().for_each(Vec::clear);
+        for ftl in &mut backends.ftl.backends {
             ftl.remapped.clear();
         }
-        self.packing.word_lines.clear();
-        self.ftl.maps.forget(self.ftl.blocks.have_initial());
+        backends.packing.word_lines.clear();
+        backends.ftl.maps.forget(backends.ftl.blocks.have_initial());
     }
 
     /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
     /// is known from that, one read; of another every page is read, for its spare area. The units of a channel read
     /// side by side and hand over what they have one after the other. Then those blocks are erased whose erase was cut
     /// off.
-    pub(in crate::drive) fn take_time(
-        &mut self,
-        now: SimTime,
-        erased_anew: &[Ppn],
-        controller: &mut Controller<C>,
-    ) -> Recovery {
+    pub(in crate::drive) fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
-        let places = self.flash.geometry.places;
-        let mut left = vec![Vec::new(); controller.dies.unit_count()];
-        for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
-            for block in (0..self.flash.geometry.all_blocks()).rev() {
-                if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
+        let places = self.backends.flash.geometry.places;
+        let mut left = vec![Vec::new(); self.controller.dies.unit_count()];
+        for plane in (0..self.backends.flash.geometry.plane_count()).rev().map(PlaneId) {
+            for block in (0..self.backends.flash.geometry.all_blocks()).rev() {
+                if self.backends.ftl.memory.survives || self.backends.ftl.blocks.is_failed_block(plane, block)
+                {
                     continue;
                 }
-                let end = self.power.data().programmed_in(plane, block, &self.ftl);
-                let first = if self.ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
+                let end = self.backends.power.data().programmed_in(plane, block, &self.backends.ftl);
+                let first = if self.backends.ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let pages = first / places..end.div_ceil(places);
                 if !pages.is_empty() {
-                    let start = self.flash.geometry.ppn(plane, block, 0);
-                    left[controller.dies.unit_of_block(plane, block).0 as usize].push((start, pages));
+                    let start = self.backends.flash.geometry.ppn(plane, block, 0);
+                    left[self.controller.dies.unit_of_block(plane, block).0 as usize].push((start, pages));
                 }
             }
         }
-        controller.dies.free_all(now);
-        controller.dies.forget_planned();
-        controller.accounts.tell_all_cut_off(now);
-        let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
+        self.controller.dies.free_all(now);
+        self.controller.dies.forget_planned();
+        self.controller.accounts.tell_all_cut_off(now);
+        let read = if self.backends.immediate.active {
+            OpPhases::default()
+        } else {
+            self.backends.flash.timing.slowest_read()
+        };
         let (access, transfer) = (read.busy(), read.data_out);
-        let mut free_at = vec![now; controller.dies.unit_count()];
-        for channel in 0..controller.dies.channel_count() {
-            let units = controller.dies.units_in(channel);
-            let mut bus_free = controller.dies.channel(channel).stall.over_at(now);
+        let mut free_at = vec![now; self.controller.dies.unit_count()];
+        for channel in 0..self.controller.dies.channel_count() {
+            let units = self.controller.dies.units_in(channel);
+            let mut bus_free = self.controller.dies.channel(channel).stall.over_at(now);
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
                 let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
@@ -340,119 +344,119 @@ impl<C: Contents> DriveBackends<C> {
                 if pages.start == pages.end {
                     left[unit].pop();
                 }
-                let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
+                let start = self.controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                controller.dies.plan_unit(UnitId(unit as u32), start, end);
-                controller.dies.plan_channel(channel, sent, end);
+                self.controller.dies.plan_unit(UnitId(unit as u32), start, end);
+                self.controller.dies.plan_channel(channel, sent, end);
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
-                controller.accounts.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
-                controller.accounts.tell_hold(
+                self.controller.accounts.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
+                self.controller.accounts.tell_hold(
                     Resource::Channel(channel as u32),
                     sent,
                     end,
                     OpKind::Read,
                     Cause::Metadata,
                 );
-                self.count_recovery(start, end, ppn, OpKind::Read, controller);
+                self.count_recovery(start, end, ppn, OpKind::Read);
             }
         }
         for &ppn in erased_anew {
-            let plane = self.flash.geometry.plane_of(ppn);
-            let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn).0 as usize;
-            let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
-            let erase =
-                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
-            free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
-            controller.dies.plan_unit(UnitId(unit as u32), start, free_at[unit]);
-            self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
-            let ftl = self.ftl.ftl_of(plane);
-            let cached = self.flash.geometry.is_slc(ppn);
-            self.ftl.backends[ftl].erases += u64::from(!cached);
-            controller.accounts.counters_mut().slc.erases += u64::from(cached);
+            let plane = self.backends.flash.geometry.plane_of(ppn);
+            let unit = self.controller.dies.unit_of_page(&self.controller.flash.geometry, ppn).0 as usize;
+            let start = self.controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
+            let erase = self
+                .backends
+                .flash
+                .timing
+                .cost_of(&self.backends.flash.geometry, OpKind::Erase, Target::page(ppn))
+                .busy();
+            free_at[unit] = start + if self.backends.immediate.active { Span::ZERO } else { erase };
+            self.controller.dies.plan_unit(UnitId(unit as u32), start, free_at[unit]);
+            self.backends.ftl.blocks.wear_out(plane, self.backends.flash.geometry.block_of(ppn));
+            let ftl = self.backends.ftl.ftl_of(plane);
+            let cached = self.backends.flash.geometry.is_slc(ppn);
+            self.backends.ftl.backends[ftl].erases += u64::from(!cached);
+            self.controller.accounts.counters_mut().slc.erases += u64::from(cached);
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
-            controller.accounts.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
-            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase, controller);
+            self.controller.accounts.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
+            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
-        controller.dies.free_all(recovery.ready);
-        controller.probe.record_recovery(now, recovery.ready);
+        self.controller.dies.free_all(recovery.ready);
+        self.controller.probe.record_recovery(now, recovery.ready);
         recovery
     }
 
-    pub(in crate::drive) fn cut_power(&mut self, now: SimTime, controller: &mut Controller<C>) -> Recovery {
-        controller.now = now;
-        self.health.damaged |= self.ftl.physical;
-        let under_way = controller.cut_under_way(now, self);
-        controller.log_interrupted_reads(now, self);
-        let power = self.power.data_mut();
+    pub(in crate::drive) fn cut_power(&mut self, now: SimTime) -> Recovery {
+        self.controller.now = now;
+        self.backends.health.damaged |= self.backends.ftl.physical;
+        let under_way = self.controller.cut_under_way(now, self.backends);
+        self.controller.log_interrupted_reads(now, self.backends);
+        let power = self.backends.power.data_mut();
         let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;
-        controller.dies.cut_off(now, controller.flash.bus == BusUse::Rounds, recovering);
+        self.controller.dies.cut_off(now, self.controller.flash.bus == BusUse::Rounds, recovering);
         power.numbered.clear();
-        if self.nvrams.iter().all(|memory| memory.dead) {
+        if self.backends.nvrams.iter().all(|memory| memory.dead) {
             power.hidden_pages.clear();
         }
         power.guard.fill(SimTime::ZERO);
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+        for plane in (0..self.backends.flash.geometry.plane_count()).map(PlaneId) {
             // Migrations are not continued.
-            self.power.forget_held(plane, &self.ftl);
-            self.ftl.blocks.let_go(plane);
+            self.backends.power.forget_held(plane, &self.backends.ftl);
+            self.backends.ftl.blocks.let_go(plane);
         }
         // In an untimed run what has been granted is done, and more may have been done after it.
-        let timed = !self.immediate.active;
+        let timed = !self.backends.immediate.active;
         let flights = flights.filter(|flight| timed && flight.end > now).collect();
-        let erased_anew = self.cut_flights(now, flights, recovering, controller);
-        self.forget_everything(controller);
-        for backend in 0..self.ftl.backends.len() {
-            self.power.data_mut().read_oobs(backend, &mut self.ftl);
+        let erased_anew = self.cut_flights(now, flights, recovering);
+        self.forget_everything();
+        for backend in 0..self.backends.ftl.backends.len() {
+            self.backends.power.data_mut().read_oobs(backend, &mut self.backends.ftl);
         }
-        self.ftl.count_valid();
-        let recovery = self.take_time(now, &erased_anew, controller);
+        self.backends.ftl.count_valid();
+        let recovery = self.take_time(now, &erased_anew);
         for &ppn in &erased_anew {
-            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-            if self.is_used_up(plane, block, controller) {
-                self.expire(recovery.ready, plane, block, controller);
+            let (plane, block) =
+                (self.backends.flash.geometry.plane_of(ppn), self.backends.flash.geometry.block_of(ppn));
+            if self.backends.is_used_up(plane, block, self.controller) {
+                self.backends.expire(recovery.ready, plane, block, self.controller);
             }
         }
-        for backend in 0..self.ftl.backends.len() {
-            if self.ftl.backends[backend].limit.is_some() {
-                self.set_limit(recovery.ready, backend, controller);
+        for backend in 0..self.backends.ftl.backends.len() {
+            if self.backends.ftl.backends[backend].limit.is_some() {
+                self.backends.set_limit(recovery.ready, backend, self.controller);
             }
         }
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let short = self.gc.is_low(plane, &self.ftl);
-            if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
-                self.ask_for_collection(plane, controller);
-                self.gc.wake_collector(recovery.ready, plane, controller);
+        for plane in (0..self.backends.flash.geometry.plane_count()).map(PlaneId) {
+            let short = self.backends.gc.is_low(plane, &self.backends.ftl);
+            if !self.backends.ftl.physical && !self.backends.ftl.blocks.is_dead(plane) && short {
+                self.backends.ask_for_collection(plane, self.controller);
+                self.backends.gc.wake_collector(recovery.ready, plane, self.controller);
             }
         }
-        self.look_at_caches(recovery.ready, controller);
-        self.maintenance.forget_maintenance();
-        controller.now = recovery.ready;
-        self.power.data_mut().ready = recovery.ready;
+        self.backends.look_at_caches(recovery.ready, self.controller);
+        self.backends.maintenance.forget_maintenance();
+        self.controller.now = recovery.ready;
+        self.backends.power.data_mut().ready = recovery.ready;
         recovery
     }
 
-    pub(in crate::drive) fn expect_power_cuts(&mut self, controller: &mut Controller<C>) {
+    pub(in crate::drive) fn expect_power_cuts(&mut self) {
+        let Halves { controller, backends } = self;
         controller.accounts.begin_watch();
-        self.power.begin_recording(&self.flash.geometry);
-        self.simplify(controller);
+        backends.power.begin_recording(&backends.flash.geometry);
+        backends.simplify(controller);
     }
 
-    fn count_recovery(
-        &mut self,
-        start: SimTime,
-        end: SimTime,
-        ppn: Ppn,
-        kind: OpKind,
-        controller: &mut Controller<C>,
-    ) {
-        let ftl = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+    fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: OpKind) {
+        let Halves { controller, backends } = self;
+        let ftl = backends.ftl.ftl_of(backends.flash.geometry.plane_of(ppn)) as u16;
         controller.accounts.counters_mut().count(ftl, kind, Cause::Metadata);
-        controller.tell(start, end, ppn, kind, Cause::Metadata, 0, None, self);
+        controller.tell(start, end, ppn, kind, Cause::Metadata, 0, None, *backends);
     }
 }

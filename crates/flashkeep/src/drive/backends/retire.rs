@@ -6,7 +6,7 @@
 //! first write beyond that is refused, which is the drive's end. A backend of physical pages refuses nothing by
 //! itself: it notifies the map or log above it, which reports when it finds no room.
 
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, Halves, Translation};
 use crate::drive::controller::Controller;
 use crate::drive::{BlockErases, Fault};
 use crate::engine::{Cause, Contents};
@@ -121,12 +121,15 @@ impl<C: Contents> DriveBackends<C> {
             *self.health.erases_before_of(&self.flash.geometry, plane, block) += 1;
         }
     }
+}
 
-    pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
-        self.health.erases_before = self.ftl.all_erases();
-        self.slc.begin();
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn begin_wear(&mut self) {
+        let Halves { controller, backends } = self;
+        backends.health.erases_before = backends.ftl.all_erases();
+        backends.slc.begin();
         controller.errors.begin();
-        self.maintenance.begin_scrubbing(controller);
-        self.look_at_caches(SimTime::ZERO, controller);
+        backends.maintenance.begin_scrubbing(controller);
+        backends.look_at_caches(SimTime::ZERO, controller);
     }
 }

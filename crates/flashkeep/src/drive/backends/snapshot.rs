@@ -1,7 +1,7 @@
 //! The drive's part of a snapshot: the complete state at rest.
 
-use super::DriveBackends;
 use super::power::Oob;
+use super::{DriveBackends, Halves};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::ftl::Blocks;
@@ -29,41 +29,40 @@ impl<C: Contents> DriveBackends<C> {
             snapshot.put(self.ftl.blocks.slc());
         }
     }
+}
 
-    pub(in crate::drive) fn load(
-        &mut self,
-        snapshot: &mut Reader,
-        controller: &mut Controller<C>,
-    ) -> Result<(), String> {
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        let Halves { controller, backends } = self;
         let mut blocks: Blocks<C> = snapshot.take()?;
         let tokens: Sparse<u64> = snapshot.take()?;
         if C::KEEP {
             blocks.set_all_contents(tokens.map(C::token));
         }
-        blocks.pack_as(&self.ftl.blocks);
-        self.ftl.blocks = blocks;
-        self.ftl.maps = snapshot.take()?;
-        for ftl in &mut self.ftl.backends {
+        blocks.pack_as(&backends.ftl.blocks);
+        backends.ftl.blocks = blocks;
+        backends.ftl.maps = snapshot.take()?;
+        for ftl in &mut backends.ftl.backends {
             let (turn, untimed_turn, erases): (u32, u64, u64) = snapshot.take()?;
             (ftl.turn, ftl.untimed_turn, ftl.erases) = (turn, untimed_turn as usize, erases);
         }
         let turns: Vec<u32> = snapshot.take()?;
-        self.ftl.die_queues.iter_mut().zip(turns).for_each(|(die_queue, turn)| die_queue.turn = turn);
+        backends.ftl.die_queues.iter_mut().zip(turns).for_each(|(die_queue, turn)| die_queue.turn = turn);
         let turns: Vec<u32> = snapshot.take()?;
         controller.dies.set_turns(turns);
-        self.ftl.next_pages = snapshot.take()?;
+        backends.ftl.next_pages = snapshot.take()?;
         let (heat, turn): (Vec<Vec<u8>>, u64) = snapshot.take()?;
-        self.ftl.streams.set_heat(heat);
-        self.gc.chooser.set_turn(turn);
-        for nvram in self.nvrams.iter_mut() {
+        backends.ftl.streams.set_heat(heat);
+        backends.gc.chooser.set_turn(turn);
+        for nvram in backends.nvrams.iter_mut() {
             nvram.restore(snapshot.take()?);
         }
         let oob: Option<Oob> = snapshot.take()?;
-        if let Some(last) = oob.and_then(|oob| self.power.restore(oob)) {
+        if let Some(last) = oob.and_then(|oob| backends.power.restore(oob)) {
             controller.queues.number_from(last);
         }
-        if self.slc.active {
-            self.ftl.blocks.restore_slc(snapshot.take()?);
+        if backends.slc.active {
+            backends.ftl.blocks.restore_slc(snapshot.take()?);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //!
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
-use super::{DriveBackends, Gc, Translation};
+use super::{DriveBackends, Gc, Halves, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
@@ -92,20 +92,23 @@ impl<C: Contents> DriveBackends<C> {
             tried = Some(key);
         }
     }
+}
 
-    pub(in crate::drive) fn end_idling(&mut self, controller: &mut Controller<C>) {
-        self.maintenance.end_scrubbing(controller);
-        self.slc.end_idling();
-        if !self.gc.is_soft() {
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn end_idling(&mut self) {
+        let Halves { controller, backends } = self;
+        backends.maintenance.end_scrubbing(controller);
+        backends.slc.end_idling();
+        if !backends.gc.is_soft() {
             return;
         }
-        self.gc.thresholds.end_idling();
+        backends.gc.thresholds.end_idling();
         controller.dies.end_idling();
         // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
         // still comes, for example a parity that waited for idle time, needs that collection to be finished.
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
-                self.ask_for_collection(plane, controller);
+        for plane in (0..backends.flash.geometry.plane_count()).map(PlaneId) {
+            if !backends.ftl.blocks.is_dead(plane) && !backends.ftl.blocks.has_room(plane) {
+                backends.ask_for_collection(plane, controller);
             }
         }
     }

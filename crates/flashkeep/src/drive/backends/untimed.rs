@@ -6,7 +6,7 @@
 //! Pages from before time 0 take the same path and are not counted.
 
 use super::gc::Pace;
-use super::{DriveBackends, Gc, Immediate, Translation};
+use super::{DriveBackends, Gc, Halves, Immediate, Translation};
 use crate::drive::Counters;
 use crate::drive::controller::{Controller, Verdict};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
@@ -133,25 +133,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// A page goes to a plane that has room for it: nothing is collected before it is there.
-    #[inline(always)]
-    pub(in crate::drive) fn rewrite(
-        &mut self,
-        ftl: usize,
-        lpn: u32,
-        plane: PlaneId,
-        controller: &mut Controller<C>,
-    ) {
-        let ppn = self.ftl.blocks.program(plane, lpn, C::default());
-        self.ftl.blocks.validate(ppn);
-        if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
-            self.ftl.blocks.invalidate(old);
-        }
-        if self.gc.is_low(plane, &self.ftl) {
-            self.collect_untimed(plane, controller);
-        }
-    }
-
     /// Where [`DriveBackends::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
     pub(in crate::drive) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
@@ -230,65 +211,6 @@ impl<C: Contents> DriveBackends<C> {
         self.erase(controller.now, plane, victim, controller);
     }
 
-    pub(in crate::drive) fn set_untimed(&mut self, untimed: bool, controller: &mut Controller<C>) {
-        assert!(controller.is_quiet(), "nothing is under way");
-        controller.settle_all(self);
-        (self.immediate.active, controller.now) = (untimed, SimTime::ZERO);
-        controller.dies.reset();
-        self.power.begin_anew();
-        self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
-        let timed = !untimed && !self.ftl.physical;
-        controller.paths.check_commands(!timed || self.health.checks_pages() || !self.nvrams.is_empty());
-        if untimed || self.ftl.physical {
-            return;
-        }
-        // The next write may have no older version to invalidate, whose plane would then be checked.
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.ftl.blocks.is_dead(plane) {
-                self.ask_if_full(plane, controller);
-            }
-        }
-    }
-
-    pub(in crate::drive) fn write_untimed(
-        &mut self,
-        backend: BackendId,
-        pages: &[u32],
-        controller: &mut Controller<C>,
-    ) {
-        assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
-        // Observers of operations are notified page by page.
-        let counted = controller.accounts.only_counts()
-            && !controller.errors.may_occur()
-            && !self.ftl.streams.are_several()
-            && !self.ftl.summaries
-            && !self.slc.has_begun();
-        let ftl = usize::from(backend.0);
-        self.immediate.counting = true;
-        let mut rewritten = 0;
-        for (at, &lpn) in pages.iter().enumerate() {
-            if let Some(&ahead) = pages.get(at + AHEAD) {
-                self.ftl.maps.prefetch(ftl, ahead);
-            }
-            if let Some(&soon) = pages.get(at + AHEAD / 2)
-                && let MapEntry::At(old) = self.ftl.maps.get(ftl, soon)
-            {
-                self.ftl.blocks.prefetch(old);
-            }
-            if counted && let Some(plane) = self.plane_in_turn(ftl) {
-                rewritten += 1;
-                self.rewrite(ftl, lpn, plane, controller);
-            } else {
-                self.place_immediately(ftl, lpn, Cause::Host, C::default(), controller);
-            }
-        }
-        controller.accounts.counters_mut().add(backend.0, OpKind::Program, Cause::Host, rewritten);
-        self.immediate.counting = false;
-        if self.health.damaged {
-            self.count_anew(controller.now, ftl, controller);
-        }
-    }
-
     /// Counts and reports an operation that takes no time, if such ones are counted.
     #[inline]
     pub(super) fn count_untimed(
@@ -305,6 +227,82 @@ impl<C: Contents> DriveBackends<C> {
             }
             controller.accounts.counters_mut().count(ftl as u16, kind, cause);
             controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
+        }
+    }
+}
+
+impl<C: Contents> Halves<'_, C> {
+    pub(in crate::drive) fn set_untimed(&mut self, untimed: bool) {
+        let Halves { controller, backends } = self;
+        assert!(controller.is_quiet(), "nothing is under way");
+        controller.settle_all(*backends);
+        (backends.immediate.active, controller.now) = (untimed, SimTime::ZERO);
+        controller.dies.reset();
+        backends.power.begin_anew();
+        backends.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
+        let timed = !untimed && !backends.ftl.physical;
+        controller
+            .paths
+            .check_commands(!timed || backends.health.checks_pages() || !backends.nvrams.is_empty());
+        if untimed || backends.ftl.physical {
+            return;
+        }
+        // The next write may have no older version to invalidate, whose plane would then be checked.
+        for plane in (0..backends.flash.geometry.plane_count()).map(PlaneId) {
+            if !backends.ftl.blocks.is_dead(plane) {
+                backends.ask_if_full(plane, controller);
+            }
+        }
+    }
+
+    pub(in crate::drive) fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
+        assert!(
+            self.backends.immediate.active && !self.backends.ftl.physical && !C::KEEP,
+            "contents are not kept"
+        );
+        // Observers of operations are notified page by page.
+        let counted = self.controller.accounts.only_counts()
+            && !self.controller.errors.may_occur()
+            && !self.backends.ftl.streams.are_several()
+            && !self.backends.ftl.summaries
+            && !self.backends.slc.has_begun();
+        let ftl = usize::from(backend.0);
+        self.backends.immediate.counting = true;
+        let mut rewritten = 0;
+        for (at, &lpn) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(at + AHEAD) {
+                self.backends.ftl.maps.prefetch(ftl, ahead);
+            }
+            if let Some(&soon) = pages.get(at + AHEAD / 2)
+                && let MapEntry::At(old) = self.backends.ftl.maps.get(ftl, soon)
+            {
+                self.backends.ftl.blocks.prefetch(old);
+            }
+            if counted && let Some(plane) = self.backends.plane_in_turn(ftl) {
+                rewritten += 1;
+                self.rewrite(ftl, lpn, plane);
+            } else {
+                self.backends.place_immediately(ftl, lpn, Cause::Host, C::default(), self.controller);
+            }
+        }
+        self.controller.accounts.counters_mut().add(backend.0, OpKind::Program, Cause::Host, rewritten);
+        self.backends.immediate.counting = false;
+        if self.backends.health.damaged {
+            self.backends.count_anew(self.controller.now, ftl, self.controller);
+        }
+    }
+
+    /// A page goes to a plane that has room for it: nothing is collected before it is there.
+    #[inline(always)]
+    pub(in crate::drive) fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
+        let Halves { controller, backends } = self;
+        let ppn = backends.ftl.blocks.program(plane, lpn, C::default());
+        backends.ftl.blocks.validate(ppn);
+        if let MapEntry::At(old) = backends.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
+            backends.ftl.blocks.invalidate(old);
+        }
+        if backends.gc.is_low(plane, &backends.ftl) {
+            backends.collect_untimed(plane, controller);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::dies::{BusyUnitState, UnitPhase};
 use super::queue::DriveOp;
-use super::{Controller, Dies, PageOwner, Queues};
+use super::{Controller, Dies, Queues};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, OpKind, OpPhases, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
