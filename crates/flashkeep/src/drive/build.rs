@@ -2,7 +2,7 @@
 
 use super::Drive;
 use super::backends::DriveBackends;
-use super::controller::{Controller, PageOwner};
+use super::controller::{Controller, OwnerRules, PageOwner};
 use super::parameters::Parameters;
 use crate::engine::Contents;
 use crate::flash::{Domain, FlashArray};
@@ -14,13 +14,13 @@ impl<C: Contents> Drive<C> {
         let flash = FlashArray::of(drive);
         let backends = DriveBackends::new(drive, flash.clone(), domains.len());
         let idles = backends.idle_work().is_some();
-        let controller = Controller::new(drive, flash, domains.len(), backends.rules(), idles);
+        let controller = Controller::new(drive, flash, domains.len(), OwnerRules::of(&backends), idles);
         let mut this = Drive { controller, backends };
         for domain in domains {
             this.backends.ftl.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);
         }
         this.backends.ftl.complete(drive);
-        this.backends.simplify(&mut this.controller);
+        this.halves().simplify();
         this
     }
 }

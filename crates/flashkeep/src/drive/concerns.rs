@@ -35,7 +35,7 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
                 &mut self.backends,
             );
         } else {
-            self.backends.scrub(now, &mut self.controller);
+            self.halves().scrub(now);
         }
         true
     }

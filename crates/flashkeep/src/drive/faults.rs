@@ -175,7 +175,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
     fn expect_slow_parts(&mut self) {
         self.controller.flash.expect_slow_parts();
         self.backends.flash.expect_slow_parts();
-        self.backends.simplify(&mut self.controller);
+        self.halves().simplify();
     }
 
     #[cold]

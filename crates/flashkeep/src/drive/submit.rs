@@ -36,11 +36,11 @@ impl<C: Contents> Backends<C> for Drive<C> {
     }
 
     fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
-        self.backends.place_run(backend, pages.start as u32..pages.end as u32, &mut self.controller);
+        self.halves().place_run(backend, pages.start as u32..pages.end as u32);
     }
 
     fn create_by_rule(&mut self, backend: BackendId) -> u32 {
-        self.backends.create_by_rule(backend, &mut self.controller)
+        self.halves().create_by_rule(backend)
     }
 
     fn fill(&mut self, fills: bool) {

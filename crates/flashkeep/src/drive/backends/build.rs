@@ -3,7 +3,9 @@
 use super::backend::{DieQueue, FlashBackendKind, Ftl};
 use super::nvram::Nvrams;
 use super::parts::Parts;
-use super::{DriveBackends, DriveHealth, Gc, Immediate, Maintenance, Packing, Power, SlcPolicy, Translation};
+use super::{
+    DriveBackends, DriveHealth, Gc, Halves, Immediate, Maintenance, Packing, Power, SlcPolicy, Translation,
+};
 use crate::drive::controller::{Controller, Programs};
 use crate::drive::{BlockErases, DriveLife, Parameters};
 use crate::engine::Contents;
@@ -141,31 +143,6 @@ impl<C: Contents> DriveBackends<C> {
             flash,
         }
     }
-
-    /// Determines whether programs take the fast path. Later failures do not change it.
-    pub(in crate::drive) fn simplify(&self, controller: &mut Controller<C>) {
-        let simple = !self.ftl.placement.selective
-            && !self.packing.active
-            && self.flash.commands.multi_plane == MultiPlane::Off
-            && !self.flash.commands.cache_program
-            && self.flash.timing.is_uniform()
-            && self.flash.bus == BusUse::Transfers
-            && !controller.dies.has_gangs()
-            && !controller.dies.is_spread()
-            && !self.ftl.summaries
-            && !controller.reads.wait_for_writes()
-            && self.ftl.placement.plane_choice == PlaneChoice::InTurn
-            && !self.ftl.streams.are_several()
-            && !self.gc.is_soft()
-            && !controller.accounts.is_watched()
-            && !self.power.is_kept()
-            && !controller.open.may_exist();
-        controller.paths.take(match (simple, self.ftl.physical) {
-            (true, false) => Programs::Plain,
-            (true, true) => Programs::PlainPhysical,
-            (false, _) => Programs::Full,
-        });
-    }
 }
 
 /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
@@ -176,4 +153,32 @@ fn die_queues_in_turn(die_queues: Range<u32>, channels: u32, siblings: bool) -> 
     let skew = |n: u32| if siblings { n } else { 0 };
     let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
     (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
+}
+
+impl<C: Contents> Halves<'_, C> {
+    /// Determines whether programs take the fast path. Later failures do not change it.
+    pub(in crate::drive) fn simplify(&mut self) {
+        let Halves { controller, backends } = self;
+        let simple = !backends.ftl.placement.selective
+            && !backends.packing.active
+            && backends.flash.commands.multi_plane == MultiPlane::Off
+            && !backends.flash.commands.cache_program
+            && backends.flash.timing.is_uniform()
+            && backends.flash.bus == BusUse::Transfers
+            && !controller.dies.has_gangs()
+            && !controller.dies.is_spread()
+            && !backends.ftl.summaries
+            && !controller.reads.wait_for_writes()
+            && backends.ftl.placement.plane_choice == PlaneChoice::InTurn
+            && !backends.ftl.streams.are_several()
+            && !backends.gc.is_soft()
+            && !controller.accounts.is_watched()
+            && !backends.power.is_kept()
+            && !controller.open.may_exist();
+        controller.paths.take(match (simple, backends.ftl.physical) {
+            (true, false) => Programs::Plain,
+            (true, true) => Programs::PlainPhysical,
+            (false, _) => Programs::Full,
+        });
+    }
 }

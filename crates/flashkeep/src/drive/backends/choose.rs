@@ -2,10 +2,9 @@
 
 use super::{DriveBackends, DriveHealth, Gc, Power, Translation};
 use crate::blocks::{Collection, Levelled};
-use crate::drive::controller::{Controller, Next};
+use crate::drive::controller::Controller;
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
-use crate::kernel::SimTime;
 
 impl Gc {
     /// The collection of the block to reclaim.
@@ -101,25 +100,5 @@ impl<C: Contents> DriveBackends<C> {
         self.gc
             .garbage_of(plane, &self.ftl, &self.health)
             .is_some_and(|victim| !self.power.lacks_room(plane, victim, &self.ftl))
-    }
-
-    /// No write can start now: when that may change without another event.
-    #[inline(never)]
-    pub(in crate::drive) fn writes_later(
-        &self,
-        now: SimTime,
-        channel: usize,
-        controller: &Controller<C>,
-    ) -> Next {
-        let until = if self.ftl.physical {
-            // A write may wait for programs of others.
-            let waits = self.power.is_kept() && controller.queues.are_waiting();
-            waits.then(|| now + self.flash.timing.slowest_read().sense)
-        } else if self.packing.active {
-            self.packing.gathered_at(channel, &self.ftl, controller)
-        } else {
-            None
-        };
-        until.map_or(Next::Nothing, Next::NotBefore)
     }
 }

@@ -9,7 +9,7 @@ use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::{Controller, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{MultiPlane, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{GcRun, MapEntry};
+use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Translation<C> {
@@ -106,7 +106,12 @@ impl Gc {
     }
 
     /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
-    fn advance<C: Contents>(&mut self, plane: PlaneId, ftl: &Translation<C>, controller: &mut Controller<C>) {
+    pub(super) fn advance<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        ftl: &Translation<C>,
+        controller: &mut Controller<C>,
+    ) {
         let unit = controller.dies.unit_of(plane);
         let this = std::mem::take(&mut self.collections[plane.0 as usize]);
         self.hands[plane.0 as usize].clear();
@@ -156,30 +161,6 @@ impl<C: Contents> DriveBackends<C> {
             self.ask_for_collection(plane, controller);
             self.gc.wake_collector(controller.now, plane, controller);
         }
-    }
-
-    /// Takes the next step of GC for the first plane that waits at one of the `idle` units of the channel; returns the
-    /// unit, or none if there was no step to take.
-    pub(in crate::drive) fn collect(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        unit: UnitId,
-        idle: u64,
-        controller: &mut Controller<C>,
-    ) -> Option<UnitId> {
-        while let Some(plane) = controller.dies[unit].collect_head {
-            let whole = self.gc.run == GcRun::HoldChannel;
-            // Folding in idle time waits for other work.
-            if self.gc.folds(plane, &self.ftl) && !self.slc.is_due(plane, &self.ftl) {
-                self.gc.start_anew(plane);
-            }
-            match self.collect_plane(now, channel, plane, idle, whole, controller) {
-                Some(begun) => return begun,
-                None => self.gc.advance(plane, &self.ftl, controller),
-            }
-        }
-        None
     }
 
     /// The page has moved within its plane; reads that wait for it follow.

@@ -433,8 +433,11 @@ impl<C: Contents> DriveBackends<C> {
                 return true;
             }
             if !(self.health.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
+                // With `parity-skip`, its plane skips what it has to.
+                let matters = pace == Pace::Immediate
+                    && (self.gc.copyback == Copyback::ParitySkip || controller.errors.may_occur());
                 let is_copied =
-                    pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from, controller);
+                    matters && !self.packing.active && self.copies_back(plane, lpn, from, controller);
                 let page = self.move_one(plane, lpn, from, pace, controller);
                 if is_copied {
                     controller.errors.note_copied(now, from, page.target.to, self);
@@ -455,18 +458,6 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         pages
-    }
-
-    /// Whether a page is copied back, where pages move without time. With `parity-skip`, its plane skips what it has to.
-    fn is_copied_without_time(
-        &mut self,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        controller: &mut Controller<C>,
-    ) -> bool {
-        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.may_occur();
-        matters && !self.packing.active && self.copies_back(plane, lpn, from, controller)
     }
 
     /// A page gets its new place.

@@ -7,13 +7,12 @@
 //! wait until they are closed. If a log or a map of blocks above the drive determines the place of each page, the drive
 //! notifies it, and it moves the data.
 
-use super::{DriveBackends, DriveHealth, Gc, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Halves, Translation};
 use crate::blocks::{Collection, Levelled};
-use crate::drive::controller::{Controller, DriveOp, UNASKED};
-use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
+use crate::drive::controller::{Controller, UNASKED};
+use crate::engine::{Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::ftl::MapEntry;
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 
 /// Blocks that are due, and the page that scrubbing reads next.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +69,14 @@ impl Maintenance {
             && self.every.is_some()
         {
             controller.dies.scrub_at(next.max(end));
+        }
+    }
+
+    /// A block is due.
+    pub(super) fn note_due(&mut self, plane: PlaneId, block: u32) {
+        let due = &mut self.due[plane.0 as usize];
+        if !due.contains(&block) {
+            due.push(block);
         }
     }
 
@@ -143,80 +150,6 @@ impl Maintenance {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
-    /// drive that is too slow for its rate scrubs as fast as it can. Data that have to be moved are moved before more are
-    /// read: otherwise a drive that finds blocks due faster than it moves them would never come to its writes.
-    #[cold]
-    pub(in crate::drive) fn scrub(&mut self, now: SimTime, controller: &mut Controller<C>) {
-        let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
-        if controller.dies.are_collecting() && self.maintenance.is_refreshing(&self.ftl, &self.gc) {
-            return controller.dies.scrub_at(now + self.flash.timing.slowest_read().busy());
-        }
-        let (passed, found) = self.maintenance.next_to_scrub(&self.ftl, &self.health, controller);
-        let next = now + Span(every.0.saturating_mul(passed));
-        let Some((plane, ppn)) = found else {
-            return controller.dies.scrub_at(next);
-        };
-        self.maintenance.reading = Some(next);
-        let ftl = self.ftl.ftl_of(plane);
-        let page = Page::of(self.ftl.blocks.owner(ppn));
-        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
-        let command = Command { flags: Flags::BACKGROUND, ..command };
-        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
-        let contents = self.ftl.blocks.contents(ppn);
-        let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
-        controller.queue_read(now, ftl, command, token, unit, ppn, contents, self);
-    }
-
-    /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
-    pub(in crate::drive) fn end_scrub(
-        &mut self,
-        op: Id<DriveOp>,
-        end: SimTime,
-        controller: &mut Controller<C>,
-    ) {
-        let DriveOp { ppn, ftl, command, course, .. } = controller.queues[op];
-        let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
-        self.maintenance.scrub_on(end, controller);
-        let failed = controller.fails(course, ppn, self);
-        if C::KEEP {
-            controller.queues.take_carried(op);
-        }
-        if failed && self.ftl.maps.get(usize::from(ftl), page) == MapEntry::At(ppn) {
-            self.lose(plane, page, ppn, controller);
-        }
-    }
-
-    /// A block is due: its data are moved when its plane has room for them.
-    #[cold]
-    pub(in crate::drive) fn ask_for_refresh(
-        &mut self,
-        now: SimTime,
-        ppn: Ppn,
-        controller: &mut Controller<C>,
-    ) {
-        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-        if self.ftl.physical {
-            // A log or map above the drive decides where pages are.
-            let backend = BackendId(self.ftl.ftl_of(plane) as u16);
-            return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
-        }
-        if self.flash.geometry.is_slc_block(block) {
-            return;
-        }
-        let due = &mut self.maintenance.due[plane.0 as usize];
-        if !due.contains(&block) {
-            due.push(block);
-        }
-        if self.immediate.active {
-            return self.refresh_immediately(plane, controller);
-        }
-        if self.maintenance.has_refresh(plane, &self.ftl) {
-            self.ask_for_collection(plane, controller);
-            self.gc.wake_collector(now, plane, controller);
-        }
-    }
-
     /// In untimed runs: moves the data of the blocks that are due now.
     pub(super) fn refresh_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         while self.gc.collections[plane.0 as usize].under_way.is_none()
@@ -224,5 +157,34 @@ impl<C: Contents> DriveBackends<C> {
         {
             self.collect_now(plane, collection, controller);
         }
+    }
+}
+
+impl<C: Contents> Halves<'_, C> {
+    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
+    /// drive that is too slow for its rate scrubs as fast as it can. Data that have to be moved are moved before more are
+    /// read: otherwise a drive that finds blocks due faster than it moves them would never come to its writes.
+    #[cold]
+    pub(in crate::drive) fn scrub(&mut self, now: SimTime) {
+        let Halves { controller, backends } = self;
+        let Some(every) = backends.maintenance.every.filter(|_| !backends.immediate.active) else { return };
+        if controller.dies.are_collecting() && backends.maintenance.is_refreshing(&backends.ftl, &backends.gc)
+        {
+            return controller.dies.scrub_at(now + backends.flash.timing.slowest_read().busy());
+        }
+        let (passed, found) = backends.maintenance.next_to_scrub(&backends.ftl, &backends.health, controller);
+        let next = now + Span(every.0.saturating_mul(passed));
+        let Some((plane, ppn)) = found else {
+            return controller.dies.scrub_at(next);
+        };
+        backends.maintenance.reading = Some(next);
+        let ftl = backends.ftl.ftl_of(plane);
+        let page = Page::of(backends.ftl.blocks.owner(ppn));
+        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
+        let command = Command { flags: Flags::BACKGROUND, ..command };
+        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
+        let contents = backends.ftl.blocks.contents(ppn);
+        let unit = controller.dies.unit_of_page(&controller.flash.geometry, ppn);
+        controller.queue_read(now, ftl, command, token, unit, ppn, contents, *backends);
     }
 }

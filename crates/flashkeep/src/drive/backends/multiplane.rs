@@ -3,9 +3,9 @@
 //!
 //! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that skip pages to catch up.
 
-use super::DriveBackends;
 use super::backend::DieQueue;
-use crate::drive::controller::{Channel, Controller, DriveOp, Full, PageWrite};
+use super::{DriveBackends, Power, Translation};
+use crate::drive::controller::{Channel, Controller, DriveOp, Full, PageOwner, PageWrite};
 use crate::engine::Contents;
 use crate::flash::{BusUse, MultiPlane, PlaneId};
 use crate::ftl::{Allocation, SLC_STREAM};
@@ -15,34 +15,52 @@ use smallvec::SmallVec;
 /// How many waiting pages are looked at, at least, for those that a command may take besides the first.
 const LOOK_AHEAD: usize = 64;
 
-impl<C: Contents> DriveBackends<C> {
-    /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
-    /// that go with it. The stream that they belong to.
-    #[inline(always)]
-    pub(super) fn gather(
-        &mut self,
-        now: SimTime,
+impl<C: Contents> Translation<C> {
+    /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
+    fn plane_among(
+        &self,
         die_queue: usize,
-        plane: PlaneId,
-        pages: &mut Vec<PageWrite>,
-        controller: &mut Controller<C>,
-    ) -> u8 {
-        let &DieQueue { ftl, write_queue, .. } = self.ftl.die_queue(die_queue);
-        if self.ftl.physical {
-            self.packing.gather_physical(write_queue, plane, pages, controller);
-            return 0;
+        op: Id<DriveOp>,
+        n: u16,
+        stream: u8,
+        free: &[PlaneId],
+        controller: &Controller<C>,
+    ) -> Option<usize> {
+        let of_die_queue = usize::from(self.die_queues[die_queue].ftl);
+        if !self.joins_stream(stream, of_die_queue, op, n, controller) {
+            return None;
         }
-        let head = controller.queues.first_write(write_queue);
-        let page = controller.queues[head].placed;
-        let stream = self.ftl.stream_into(plane, usize::from(ftl), head, page, controller);
-        self.share_out(now, die_queue, plane, stream, pages, controller);
-        stream
+        let ftl = &self.backends[of_die_queue];
+        if matches!(ftl.allocation, Allocation::Dynamic) {
+            return Some(0);
+        }
+        let lpn = controller.queues[op].command.start.low() + u32::from(n);
+        free.iter()
+            .position(|&plane| ftl.allocation.allows(&controller.flash.geometry, &ftl.domain, lpn, plane))
     }
 
+    /// A plane leaves pages out until its next one has that number.
+    fn catch_up(
+        &mut self,
+        stream: u8,
+        plane: PlaneId,
+        number: u32,
+        power: &mut Power,
+        controller: &mut Controller<C>,
+    ) {
+        while self.blocks.next_number(stream, plane) != number {
+            let left_out = self.blocks.leave_empty(Some(stream), plane);
+            power.note_oob(left_out, 0, 0);
+            controller.accounts.counters_mut().wasted_pages += 1;
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// Which waiting pages are programmed together: the first one in `plane`, the others in the same word line
     /// or in planes of the same die whose next page has, or can get, the same number. Those of a plane follow each
     /// other.
-    fn share_out(
+    pub(super) fn share_out(
         &mut self,
         now: SimTime,
         die_queue: usize,
@@ -82,11 +100,11 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 n = controller.queues[op].placed;
             }
-            match self.plane_among(die_queue, op, n, stream, &free, controller) {
+            match self.ftl.plane_among(die_queue, op, n, stream, &free, controller) {
                 Some(at) => {
                     let other = free.remove(at);
                     if other != plane {
-                        self.catch_up(stream, other, number, controller);
+                        self.ftl.catch_up(stream, other, number, &mut self.power, controller);
                     }
                     let last = pages.iter().rposition(|page| page.plane == other);
                     let page = controller.queues.page_of_write(op, n, other);
@@ -136,38 +154,6 @@ impl<C: Contents> DriveBackends<C> {
                 && self.ftl.die_queue(die_queue).write_queue == write_queue
                 && self.plane_for::<Full>(die_queue, controller).is_some()
         })
-    }
-
-    /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
-    fn plane_among(
-        &self,
-        die_queue: usize,
-        op: Id<DriveOp>,
-        n: u16,
-        stream: u8,
-        free: &[PlaneId],
-        controller: &Controller<C>,
-    ) -> Option<usize> {
-        let of_die_queue = usize::from(self.ftl.die_queue(die_queue).ftl);
-        if !self.ftl.joins_stream(stream, of_die_queue, op, n, controller) {
-            return None;
-        }
-        let ftl = &self.ftl[of_die_queue];
-        if matches!(ftl.allocation, Allocation::Dynamic) {
-            return Some(0);
-        }
-        let lpn = controller.queues[op].command.start.low() + u32::from(n);
-        free.iter()
-            .position(|&plane| ftl.allocation.allows(&controller.flash.geometry, &ftl.domain, lpn, plane))
-    }
-
-    /// A plane leaves pages out until its next one has that number.
-    fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32, controller: &mut Controller<C>) {
-        while self.ftl.blocks.next_number(stream, plane) != number {
-            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
-            self.power.note_oob(left_out, 0, 0);
-            controller.accounts.counters_mut().wasted_pages += 1;
-        }
     }
 
     /// A write whose pages all have their places leaves its write queue; with several of its pages in one command, the

@@ -285,23 +285,4 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
     }
-
-    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
-    #[inline(never)]
-    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, controller: &mut Controller<C>) {
-        let mut last = None;
-        for at in 0..controller.dies.channel(channel).die_queues.len() {
-            let die_queue = controller.dies.channel(channel).die_queues[at].0 as usize;
-            let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
-            if last.replace(write_queue) == Some(write_queue) {
-                continue;
-            }
-            let channels = self.ftl.channels_offered(usize::from(ftl));
-            let waits = controller.queues.has_writes(write_queue);
-            let gathers = || self.packing.gathers_until(write_queue, &self.ftl, controller).is_some();
-            if channels > 1 && waits && !gathers() {
-                self.offer(now, usize::from(ftl), write_queue, channels, controller);
-            }
-        }
-    }
 }

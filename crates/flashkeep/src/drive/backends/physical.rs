@@ -6,6 +6,7 @@
 //! erase. As for other backends, the map says of every page whether it is programmed, in flight or neither,
 //! which ensures the laws of order.
 
+use super::backend::DieQueue;
 use super::{DriveBackends, Power, Translation};
 use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
@@ -62,6 +63,25 @@ impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
         let head = controller.queues.first_write(self.die_queues[die_queue].write_queue);
         self.physical && controller.queues[head].command.verb == Verb::Trim
+    }
+
+    /// The plane that the first operation in a physical-page die queue's write queue is for, unless that must wait, and whose
+    /// turn it is.
+    #[inline(never)]
+    pub(super) fn physical_plane_for(
+        &self,
+        die_queue: &DieQueue,
+        op: Id<DriveOp>,
+        power: &Power,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        let DriveOp { ppn, command, sequence, .. } = controller.queues[op];
+        let geometry = self.blocks.geometry();
+        let plane = geometry.plane_of(ppn);
+        let waits = command.verb == Verb::Trim
+            && (self.is_owed(die_queue.unit, plane, geometry.block_of(ppn), controller)
+                || power.is_ahead(sequence, controller));
+        (!waits).then_some((plane, die_queue.turn))
     }
 
     /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
@@ -192,22 +212,6 @@ impl<C: Contents> DriveBackends<C> {
         if is_first {
             self.offer(now, backend, write_queue, 1, controller);
         }
-    }
-
-    /// The plane that the first operation in a physical-page die queue's write queue is for, unless that must wait.
-    #[inline(never)]
-    pub(super) fn physical_plane_for(
-        &self,
-        unit: UnitId,
-        op: Id<DriveOp>,
-        controller: &Controller<C>,
-    ) -> Option<PlaneId> {
-        let DriveOp { ppn, command, .. } = controller.queues[op];
-        let plane = controller.flash.geometry.plane_of(ppn);
-        let waits = command.verb == Verb::Trim
-            && (self.ftl.is_owed(unit, plane, controller.flash.geometry.block_of(ppn), controller)
-                || self.power.is_ahead(controller.queues[op].sequence, controller));
-        (!waits).then_some(plane)
     }
 
     // ---------------------------------------------------------------- erases

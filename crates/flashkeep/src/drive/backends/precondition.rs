@@ -2,7 +2,7 @@
 //! room is collected immediately.
 
 use super::backend::{DieQueue, Ftl};
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, Halves, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, OobData};
 use crate::flash::{OpKind, PlaneId, Ppn};
@@ -212,81 +212,6 @@ impl<C: Contents> DriveBackends<C> {
             && !(self.health.damaged || self.ftl.summaries || self.ftl.streams.are_several() || has_marks)
     }
 
-    /// Pages that have no place get one each, in order.
-    pub(in crate::drive) fn place_run(
-        &mut self,
-        backend: BackendId,
-        pages: Range<u32>,
-        controller: &mut Controller<C>,
-    ) {
-        let ftl = usize::from(backend.0);
-        if self.immediate.is_ageing() {
-            return self.immediate.slots.note_created(ftl, pages);
-        }
-        if self.ftl.physical {
-            controller.queues.next_numbers(u64::from(pages.end - pages.start));
-            return self.ftl.put_in_order(ftl, pages);
-        }
-        let mut cursor = self.immediate.cursor.take();
-        let has_rule = self.ftl.backends.len() == 1 && self.ftl.has_planes_in_turn(ftl);
-        if pages.start == 0 && has_rule && !self.ftl.maps.has_initial() {
-            cursor = self.ftl.places_in_turn(ftl).map(TurnCursor::new);
-        }
-        let mut next = pages.start;
-        while next < pages.end {
-            let free = cursor.as_mut().filter(|_| self.packing.word_lines.is_empty());
-            let rounds = free.map_or(0, |cursor| self.ftl.place_rounds(next..pages.end, cursor));
-            if rounds > 0 {
-                next += rounds;
-                if !self.immediate.active {
-                    controller.queues.next_numbers(u64::from(rounds));
-                }
-                continue;
-            }
-            let found = match self.packing.active {
-                true => self.word_line_by_address(ftl, next..pages.end),
-                false => self
-                    .plane_in_turn(ftl)
-                    .or_else(|| self.ftl.bound_plane(ftl, next))
-                    .map(|plane| (plane, 1)),
-            };
-            let Some((plane, count)) = found else {
-                self.place_immediately(ftl, next, Cause::Host, C::default(), controller);
-                if let (Some(cursor), MapEntry::At(ppn)) = (&mut cursor, self.ftl.maps.get(ftl, next)) {
-                    cursor.agrees(next, ppn, 1);
-                }
-                next += 1;
-                continue;
-            };
-            self.ftl.place_together(ftl, plane, next..next + count, cursor.as_mut());
-            next += count;
-            if !self.immediate.active {
-                controller.queues.next_numbers(u64::from(count));
-                // As in [`DriveBackends::has_placed_before`].
-                self.ask_if_full(plane, controller);
-            }
-        }
-        if let Some(cursor) = &cursor {
-            self.ftl.set_initial(InitialPlaces::InTurn(cursor.rule().clone(), cursor.end()));
-        }
-        self.immediate.cursor = cursor;
-    }
-
-    /// Pages of a backend that have places by a rule are created, with contents that follow from it, too. Returns the first
-    /// page beyond them.
-    pub(in crate::drive) fn create_by_rule(
-        &mut self,
-        backend: BackendId,
-        controller: &mut Controller<C>,
-    ) -> u32 {
-        let end = self.ftl.maps.initial_end(usize::from(backend.0));
-        if end > 0 {
-            self.ftl.blocks.set_initial_contents();
-            controller.queues.number_from(OobData::INITIAL);
-        }
-        end
-    }
-
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.
     /// None where blocks that died meanwhile have left no room.
     #[inline(always)]
@@ -395,5 +320,75 @@ impl<C: Contents> DriveBackends<C> {
             self.collect_immediately(plane, controller);
         }
         true
+    }
+}
+
+impl<C: Contents> Halves<'_, C> {
+    /// Pages that have no place get one each, in order.
+    pub(in crate::drive) fn place_run(&mut self, backend: BackendId, pages: Range<u32>) {
+        let Halves { controller, backends } = self;
+        let ftl = usize::from(backend.0);
+        if backends.immediate.is_ageing() {
+            return backends.immediate.slots.note_created(ftl, pages);
+        }
+        if backends.ftl.physical {
+            controller.queues.next_numbers(u64::from(pages.end - pages.start));
+            return backends.ftl.put_in_order(ftl, pages);
+        }
+        let mut cursor = backends.immediate.cursor.take();
+        let has_rule = backends.ftl.backends.len() == 1 && backends.ftl.has_planes_in_turn(ftl);
+        if pages.start == 0 && has_rule && !backends.ftl.maps.has_initial() {
+            cursor = backends.ftl.places_in_turn(ftl).map(TurnCursor::new);
+        }
+        let mut next = pages.start;
+        while next < pages.end {
+            let free = cursor.as_mut().filter(|_| backends.packing.word_lines.is_empty());
+            let rounds = free.map_or(0, |cursor| backends.ftl.place_rounds(next..pages.end, cursor));
+            if rounds > 0 {
+                next += rounds;
+                if !backends.immediate.active {
+                    controller.queues.next_numbers(u64::from(rounds));
+                }
+                continue;
+            }
+            let found = match backends.packing.active {
+                true => backends.word_line_by_address(ftl, next..pages.end),
+                false => backends
+                    .plane_in_turn(ftl)
+                    .or_else(|| backends.ftl.bound_plane(ftl, next))
+                    .map(|plane| (plane, 1)),
+            };
+            let Some((plane, count)) = found else {
+                backends.place_immediately(ftl, next, Cause::Host, C::default(), controller);
+                if let (Some(cursor), MapEntry::At(ppn)) = (&mut cursor, backends.ftl.maps.get(ftl, next)) {
+                    cursor.agrees(next, ppn, 1);
+                }
+                next += 1;
+                continue;
+            };
+            backends.ftl.place_together(ftl, plane, next..next + count, cursor.as_mut());
+            next += count;
+            if !backends.immediate.active {
+                controller.queues.next_numbers(u64::from(count));
+                // As in [`DriveBackends::has_placed_before`].
+                backends.ask_if_full(plane, controller);
+            }
+        }
+        if let Some(cursor) = &cursor {
+            backends.ftl.set_initial(InitialPlaces::InTurn(cursor.rule().clone(), cursor.end()));
+        }
+        backends.immediate.cursor = cursor;
+    }
+
+    /// Pages of a backend that have places by a rule are created, with contents that follow from it, too. Returns the first
+    /// page beyond them.
+    pub(in crate::drive) fn create_by_rule(&mut self, backend: BackendId) -> u32 {
+        let Halves { controller, backends } = self;
+        let end = backends.ftl.maps.initial_end(usize::from(backend.0));
+        if end > 0 {
+            backends.ftl.blocks.set_initial_contents();
+            controller.queues.number_from(OobData::INITIAL);
+        }
+        end
     }
 }

@@ -1,6 +1,6 @@
 //! Reads: the map says where each page is, or that it is on its way there, or nowhere.
 
-use super::DriveBackends;
+use super::{DriveBackends, DriveHealth};
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Flags};
 use crate::ftl::MapEntry;
@@ -57,7 +57,7 @@ impl<C: Contents> DriveBackends<C> {
             MapEntry::Unmapped
                 if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
             {
-                self.read_of_lost(now, ftl, command, token, controller)
+                self.health.read_of_lost(now, ftl, command, token, controller)
             }
             MapEntry::Unmapped => {
                 let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
@@ -88,9 +88,11 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
     }
+}
 
+impl DriveHealth {
     /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
-    pub(super) fn read_of_lost(
+    pub(super) fn read_of_lost<C: Contents>(
         &self,
         now: SimTime,
         ftl: usize,
@@ -98,7 +100,7 @@ impl<C: Contents> DriveBackends<C> {
         token: CompletionToken,
         controller: &mut Controller<C>,
     ) {
-        assert!(self.health.checks_pages(), "only programmed pages of a backend of physical pages are read");
+        assert!(self.checks_pages(), "only programmed pages of a backend of physical pages are read");
         let failed = Some((BackendId(ftl as u16), command.start));
         controller.done.push(Done { failed, ..Done::at(token, 1, now) });
     }

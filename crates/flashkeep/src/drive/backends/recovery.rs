@@ -439,7 +439,7 @@ impl<C: Contents> Halves<'_, C> {
                 self.backends.gc.wake_collector(recovery.ready, plane, self.controller);
             }
         }
-        self.backends.look_at_caches(recovery.ready, self.controller);
+        self.look_at_caches(recovery.ready);
         self.backends.maintenance.forget_maintenance();
         self.controller.now = recovery.ready;
         self.backends.power.data_mut().ready = recovery.ready;
@@ -450,7 +450,7 @@ impl<C: Contents> Halves<'_, C> {
         let Halves { controller, backends } = self;
         controller.accounts.begin_watch();
         backends.power.begin_recording(&backends.flash.geometry);
-        backends.simplify(controller);
+        self.simplify();
     }
 
     fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: OpKind) {

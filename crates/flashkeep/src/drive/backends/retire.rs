@@ -130,6 +130,6 @@ impl<C: Contents> Halves<'_, C> {
         backends.slc.begin();
         controller.errors.begin();
         backends.maintenance.begin_scrubbing(controller);
-        backends.look_at_caches(SimTime::ZERO, controller);
+        self.look_at_caches(SimTime::ZERO);
     }
 }

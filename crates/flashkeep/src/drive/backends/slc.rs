@@ -19,7 +19,7 @@
 
 use super::backend::DieQueue;
 use super::gc::Pace;
-use super::{DriveBackends, Gc, SlcPolicy, Translation};
+use super::{DriveBackends, Gc, Halves, SlcPolicy, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
@@ -390,17 +390,20 @@ impl<C: Contents> DriveBackends<C> {
         }
         true
     }
+}
 
+impl<C: Contents> Halves<'_, C> {
     /// Planes use their caches again from `ready` on: at time 0, or when a recovery is over.
-    pub(in crate::drive) fn look_at_caches(&mut self, ready: SimTime, controller: &mut Controller<C>) {
-        if !self.slc.active || self.immediate.active {
+    pub(in crate::drive) fn look_at_caches(&mut self, ready: SimTime) {
+        let Halves { controller, backends } = self;
+        if !backends.slc.active || backends.immediate.active {
             return;
         }
         controller.dies.work_until(ready);
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+        for plane in (0..backends.flash.geometry.plane_count()).map(PlaneId) {
             let unit = controller.dies.unit_of(plane);
-            self.look_at_cache(plane, controller);
-            self.gc.wake_collector(ready, plane, controller);
+            backends.look_at_cache(plane, controller);
+            backends.gc.wake_collector(ready, plane, controller);
             if controller.dies[unit].soft {
                 controller.dies.wake_slot(unit.0 as usize, ready);
             }

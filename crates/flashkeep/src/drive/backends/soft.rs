@@ -49,23 +49,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The next step in idle time: of garbage collection, else of folding the SLC cache; as [`DriveBackends::collect_softly`].
-    pub(in crate::drive) fn work_softly(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        [unit, home]: [UnitId; 2],
-        idle: u64,
-        controller: &mut Controller<C>,
-    ) -> Option<Option<UnitId>> {
-        let collected =
-            if self.gc.is_soft() { self.collect_softly(now, channel, home, idle, controller) } else { None };
-        if !self.slc.uses_idle_time() || matches!(collected, Some(Some(_))) {
-            return collected;
-        }
-        self.fold_softly(now, channel, [unit, home], idle, controller).or(collected)
-    }
-
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
     /// with the fewest free pages. The unit that does it, one of the `idle` ones, if it can be done now; none where
     /// there is nothing to do.

@@ -54,9 +54,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> Option<(PlaneId, u32)> {
         if self.ftl.physical {
-            return self
-                .physical_plane_for(die_queue.unit, head, controller)
-                .map(|plane| (plane, die_queue.turn));
+            return self.ftl.physical_plane_for(die_queue, head, &self.power, controller);
         }
         let op = &controller.queues[head];
         let lpn = op.command.start.low() + u32::from(op.placed);

@@ -96,7 +96,7 @@ impl<C: Contents> DriveBackends<C> {
             MapEntry::Unmapped
                 if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
             {
-                self.read_of_lost(now, ftl, command, token, controller)
+                self.health.read_of_lost(now, ftl, command, token, controller)
             }
             MapEntry::Unmapped => {
                 controller.accounts.counters_mut().unmapped_reads += 1;

@@ -5,7 +5,7 @@ use super::{DriveBackends, Power, Translation};
 use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
+use crate::ftl::{Allocation, MapEntry, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Translation<C> {
@@ -49,7 +49,7 @@ impl<C: Contents> Translation<C> {
 
     /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
     /// channels may be able to take it that could not take the one before.
-    fn pass_on(&self, channel: usize, die_queue: usize, controller: &mut Controller<C>) {
+    pub(super) fn pass_on(&self, channel: usize, die_queue: usize, controller: &mut Controller<C>) {
         let DieQueue { ftl, write_queue, .. } = self.die_queues[die_queue];
         if !self.placement.selective || !controller.queues.has_writes(write_queue) {
             return;
@@ -298,86 +298,9 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The plane of a die queue that would take the first write of its write queue.
-    #[inline(always)]
-    pub(super) fn plane_for<M: ProgramMode>(
-        &self,
-        die_queue: usize,
-        controller: &Controller<C>,
-    ) -> Option<(PlaneId, u32)> {
-        let die_queue = &self.ftl.die_queues[die_queue];
-        let head = controller.queues.first_write(die_queue.write_queue);
-        if !head.is_some() {
-            return None;
-        }
-        let gathers = || self.packing.gathers_until(die_queue.write_queue, &self.ftl, controller).is_some();
-        if !M::PLAIN && self.packing.active && gathers() {
-            return None;
-        }
-        if !M::PLAIN
-            && self.slc.active
-            && let Some(found) = self.ftl.plane_in_cache(die_queue, head, controller)
-        {
-            return Some(found);
-        }
-        if !M::PLAIN && controller.dies.is_spread() {
-            return self.plane_in_unit(die_queue, head, controller);
-        }
-        let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
-        if !matches!(ftl.allocation, Allocation::Dynamic) {
-            if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {
-                return self
-                    .physical_plane_for(die_queue.unit, head, controller)
-                    .map(|plane| (plane, die_queue.turn));
-            }
-            let op = &controller.queues[head];
-            let lpn = op.command.start.low() + u32::from(op.placed);
-            if let Allocation::Partial(order) = &ftl.allocation {
-                let chooses = self.ftl.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
-                return if chooses {
-                    self.plane_by_version(die_queue, head, controller)
-                } else {
-                    self.bound_plane(die_queue, lpn, |_| true)
-                };
-            }
-            if self.ftl.remaps {
-                return self.bound_plane(die_queue, lpn, |_| true);
-            }
-            let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
-            return bound
-                .filter(|&plane| self.ftl.blocks.has_room(plane))
-                .map(|plane| (plane, die_queue.turn));
-        }
-        if !M::PLAIN && self.ftl.placement.plane_choice != PlaneChoice::InTurn {
-            return self.plane_by_version(die_queue, head, controller);
-        }
-        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| self.ftl.blocks.has_room(plane))
-    }
-
-    /// A die queue takes what comes first in its write queue, and with it what else one command can take.
-    #[inline(always)]
-    pub(super) fn grant<M: ProgramMode>(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        taker: Taker,
-        controller: &mut Controller<C>,
-    ) -> UnitId {
-        controller.dies.channel_mut(channel).turn = taker.turn_of_die_queues;
-        let unit = if (M::PHYSICAL || !M::PLAIN) && self.ftl.erases_next(taker.die_queue, controller) {
-            self.erase_physical(now, channel, taker.die_queue, controller)
-        } else {
-            self.grant_write::<M>(now, channel, taker, controller)
-        };
-        if !M::PLAIN {
-            self.ftl.pass_on(channel, taker.die_queue, controller);
-        }
-        unit
-    }
-
     /// Programs the first page of a die queue's write queue, and with it what else one command can take.
     #[inline(always)]
-    fn grant_write<M: ProgramMode>(
+    pub(super) fn grant_write<M: ProgramMode>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -417,7 +340,7 @@ impl<C: Contents> DriveBackends<C> {
         unit
     }
 
-    /// [`DriveBackends::grant`] where commands may have several pages.
+    /// [`DriveBackends::grant_write`] where commands may have several pages.
     #[inline(never)]
     fn grant_gathered(
         &mut self,
@@ -427,9 +350,18 @@ impl<C: Contents> DriveBackends<C> {
         plane: PlaneId,
         controller: &mut Controller<C>,
     ) {
-        let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
+        let DieQueue { unit, ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
         let mut pages = controller.scratch.take();
-        let stream = self.gather(now, die_queue, plane, &mut pages, controller);
+        let stream = if self.ftl.physical {
+            self.packing.gather_physical(write_queue, plane, &mut pages, controller);
+            0
+        } else {
+            let head = controller.queues.first_write(write_queue);
+            let page = controller.queues[head].placed;
+            let stream = self.ftl.stream_into(plane, usize::from(ftl), head, page, controller);
+            self.share_out(now, die_queue, plane, stream, &mut pages, controller);
+            stream
+        };
         for page in &mut pages {
             self.place(page, stream, controller);
         }
