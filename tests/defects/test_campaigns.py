@@ -743,6 +743,20 @@ def test_a_rebuild_without_time_that_loses_as_much_as_it_restores_ends(case: Cas
     assert any("a rebuild was given up" in warning for warning in summary["warnings"])
 
 
+def test_a_rebuild_that_begins_before_time_0_ends_there(case: Case) -> None:
+    # Pages that existed could not be read, and their rebuild, which takes time, was still under way when time began.
+    table = Path(__file__).parents[1] / "api" / "rber" / "high.csv"
+    member = (
+        "flash.channels = 1\nflash.chips_per_channel = 3\nflash.dies_per_chip = 4\nflash.blocks_per_plane = 16\n"
+        'redundancy.scheme = "declustered"\nredundancy.across = "die"\nageing.model = "steady"\n'
+        f'errors.model = "table"\nerrors.file = "{table}"\nerrors.scale = 4\nerrors.retry.steps = 1\n'
+    )
+    array = 'members = ["4 * ./member.toml"]\nredundancy.scheme = "lifespan"\n'
+    summary = case(array, "synth:sequential,requests=1,write=0,size=64KiB,depth=1", "--verify", member=member)
+    assert summary["integrity"]["wrong_reads"] == 0
+    assert any("a rebuild was given up" in warning for warning in summary["warnings"])
+
+
 def test_a_plane_collects_a_block_that_fits_whatever_its_policy_proposes(case: Case) -> None:
     # Torn pages had left a plane two free pages. The block that `random` proposed needed more, and none was collected.
     drive = (

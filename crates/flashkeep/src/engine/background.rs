@@ -164,21 +164,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Lets all timers expire, then sets the time back to 0, with no exposure recorded.
-    ///
-    /// # Panics
-    /// If an operation that takes time is under way.
+    /// Lets all timers expire, then sets the time back to 0, with no exposure recorded. Operations that take time may be
+    /// under way.
     pub fn rest<L: Backends<C>>(&mut self, backends: &mut L) {
         while self.next_due() < SimTime::NEVER {
             let at = self.next_due();
             self.advance(backends, at);
         }
+        self.schedule.forget_time();
+        self.nodes.exposure.forget_time();
+    }
+
+    /// Checks that nothing is under way.
+    ///
+    /// # Panics
+    /// If something is.
+    pub fn assert_idle(&self) {
         assert!(
             self.work.running_plans.live() == 0 && self.work.parked.is_empty(),
             "an idle engine has no plans and no parked commands"
         );
-        self.schedule.forget_time();
-        self.nodes.exposure.forget_time();
     }
 
     /// Long enough after the last command that all timers have expired.

@@ -410,11 +410,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         self.device.engine.rest(&mut self.device.body);
         // A drive with worn-out blocks keeps pages in memory for which GC found no room; their writes take time even
-        // here.
+        // here, and so does the rebuild of pages that could not be read.
         while self.device.body.next_event() < SimTime::NEVER {
+            self.device.engine.give_up_hopeless_rebuilds();
             self.happen(SimTime::NEVER);
             self.device.engine.rest(&mut self.device.body);
         }
+        self.device.engine.assert_idle();
         self.clock.now = now;
         self.device.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
