@@ -1,5 +1,6 @@
 //! A drive: a controller ([`controller`]), which owns dies, channels and time, and backends ([`backends`]), which own pages:
-//! FTLs or physical pages, and NVRAMs beside them. Each takes the other as the last argument of what it cannot do alone.
+//! FTLs or physical pages, and NVRAMs beside them. Each takes the other as the last argument of what it cannot do alone;
+//! of the backends the controller knows only the trait [`PageOwner`](controller::PageOwner).
 //!
 //! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a write
 //! queue until a unit that may take them is idle. Whenever a channel becomes free or gets work, it is *visited*

@@ -111,6 +111,18 @@ fn dependencies_run_one_way() {
     }
 }
 
+#[test]
+fn the_controller_of_a_drive_knows_no_backend() {
+    let own = |(path, _): &(PathBuf, String)| path.to_string_lossy().contains("drive/controller/");
+    let files: Vec<_> = without_tests().into_iter().filter(own).collect();
+    assert!(files.len() > 20, "the sources have been found");
+    for (path, text) in files {
+        for name in ["backends::", "DriveBackends", "Translation<"] {
+            assert!(!text.contains(name), "{} names {name}: it asks a `PageOwner`", path.display());
+        }
+    }
+}
+
 /// The dependency table of ARCHITECTURE.md, in which `lib.rs` and the module at the top have no row. Modules that name the
 /// same ones share a row.
 fn dependency_table() -> String {

@@ -2,7 +2,7 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
-use super::{Halves, RecoveryData, Translation};
+use super::{DriveBackends, Halves, RecoveryData, Translation};
 use crate::drive::controller::{Controller, Flight};
 use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
@@ -11,6 +11,7 @@ use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 impl RecoveryData {
     /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
@@ -299,39 +300,50 @@ impl<C: Contents> Halves<'_, C> {
         backends.ftl.maps.forget(backends.ftl.blocks.have_initial());
     }
 
-    /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
-    /// is known from that, one read; of another every page is read, for its spare area. The units of a channel read
-    /// side by side and hand over what they have one after the other. Then those blocks are erased whose erase was cut
-    /// off.
-    pub(in crate::drive) fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
-        let mut recovery = Recovery { ready: now, ..Recovery::default() };
-        let places = self.backends.flash.geometry.places;
-        let mut left = vec![Vec::new(); self.controller.dies.unit_count()];
-        for plane in (0..self.backends.flash.geometry.plane_count()).rev().map(PlaneId) {
-            for block in (0..self.backends.flash.geometry.all_blocks()).rev() {
-                if self.backends.ftl.memory.survives || self.backends.ftl.blocks.is_failed_block(plane, block)
-                {
+    /// The flash pages that a recovery reads, by unit: of each block the first one, and which, the last block first. Nothing is
+    /// read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary is known
+    /// from that, one read; of another every page is read, for its spare area.
+    fn to_read(&self) -> Vec<Vec<(Ppn, Range<u32>)>> {
+        let DriveBackends { flash, ftl, power, .. } = &*self.backends;
+        let (geometry, mut left) = (&flash.geometry, vec![Vec::new(); self.controller.dies.unit_count()]);
+        for plane in (0..geometry.plane_count()).rev().map(PlaneId) {
+            for block in (0..geometry.all_blocks()).rev() {
+                if ftl.memory.survives || ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
-                let end = self.backends.power.data().programmed_in(plane, block, &self.backends.ftl);
-                let first = if self.backends.ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
-                let pages = first / places..end.div_ceil(places);
+                let end = power.data().programmed_in(plane, block, ftl);
+                let first = if ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
+                let pages = first / geometry.places..end.div_ceil(geometry.places);
                 if !pages.is_empty() {
-                    let start = self.backends.flash.geometry.ppn(plane, block, 0);
-                    left[self.controller.dies.unit_of_block(plane, block).0 as usize].push((start, pages));
+                    let unit = self.controller.dies.unit_of_block(plane, block);
+                    left[unit.0 as usize].push((geometry.ppn(plane, block, 0), pages));
                 }
             }
         }
+        left
+    }
+
+    /// Reads what a recovery needs, and erases those blocks whose erase was cut off.
+    fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
         self.controller.dies.free_all(now);
         self.controller.dies.forget_planned();
         self.controller.accounts.tell_all_cut_off(now);
-        let read = if self.backends.immediate.active {
-            OpPhases::default()
-        } else {
-            self.backends.flash.timing.slowest_read()
-        };
-        let (access, transfer) = (read.busy(), read.data_out);
         let mut free_at = vec![now; self.controller.dies.unit_count()];
+        let reads = self.read_for_recovery(now, &mut free_at);
+        erased_anew.iter().for_each(|&ppn| self.erase_again(ppn, &mut free_at));
+        let ready = free_at.iter().copied().max().unwrap_or(now);
+        self.controller.dies.free_all(ready);
+        self.controller.probe.record_recovery(now, ready);
+        Recovery { ready, reads, erases: erased_anew.len() as u64 }
+    }
+
+    /// The units of a channel read side by side and hand over what they have one after the other. How many pages that are.
+    fn read_for_recovery(&mut self, now: SimTime, free_at: &mut [SimTime]) -> u64 {
+        let mut left = self.to_read();
+        let untimed = self.backends.immediate.active;
+        let read = if untimed { OpPhases::default() } else { self.backends.flash.timing.slowest_read() };
+        let (access, transfer) = (read.busy(), read.data_out);
+        let (places, mut reads) = (self.backends.flash.geometry.places, 0);
         for channel in 0..self.controller.dies.channel_count() {
             let units = self.controller.dies.units_in(channel);
             let mut bus_free = self.controller.dies.channel(channel).stall.over_at(now);
@@ -344,51 +356,41 @@ impl<C: Contents> Halves<'_, C> {
                 if pages.start == pages.end {
                     left[unit].pop();
                 }
-                let start = self.controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
+                let id = UnitId(unit as u32);
+                let Controller { dies, accounts, .. } = &mut *self.controller;
+                let start = dies[id].stall.over_at(free_at[unit]);
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                self.controller.dies.plan_unit(UnitId(unit as u32), start, end);
-                self.controller.dies.plan_channel(channel, sent, end);
-                recovery.reads += 1;
-                let unit = Resource::Unit(UnitId(unit as u32));
-                self.controller.accounts.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
-                self.controller.accounts.tell_hold(
-                    Resource::Channel(channel as u32),
-                    sent,
-                    end,
-                    OpKind::Read,
-                    Cause::Metadata,
-                );
+                dies.plan_unit(id, start, end);
+                dies.plan_channel(channel, sent, end);
+                reads += 1;
+                for (what, from) in [(Resource::Unit(id), start), (Resource::Channel(channel as u32), sent)] {
+                    accounts.tell_hold(what, from, end, OpKind::Read, Cause::Metadata);
+                }
                 self.count_recovery(start, end, ppn, OpKind::Read);
             }
         }
-        for &ppn in erased_anew {
-            let plane = self.backends.flash.geometry.plane_of(ppn);
-            let unit = self.controller.dies.unit_of_page(&self.controller.flash.geometry, ppn).0 as usize;
-            let start = self.controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
-            let erase = self
-                .backends
-                .flash
-                .timing
-                .cost_of(&self.backends.flash.geometry, OpKind::Erase, Target::page(ppn))
-                .busy();
-            free_at[unit] = start + if self.backends.immediate.active { Span::ZERO } else { erase };
-            self.controller.dies.plan_unit(UnitId(unit as u32), start, free_at[unit]);
-            self.backends.ftl.blocks.wear_out(plane, self.backends.flash.geometry.block_of(ppn));
-            let ftl = self.backends.ftl.ftl_of(plane);
-            let cached = self.backends.flash.geometry.is_slc(ppn);
-            self.backends.ftl.backends[ftl].erases += u64::from(!cached);
-            self.controller.accounts.counters_mut().slc.erases += u64::from(cached);
-            recovery.erases += 1;
-            let what = Resource::Unit(UnitId(unit as u32));
-            self.controller.accounts.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
-            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase);
-        }
-        recovery.ready = free_at.iter().copied().max().unwrap_or(now);
-        self.controller.dies.free_all(recovery.ready);
-        self.controller.probe.record_recovery(now, recovery.ready);
-        recovery
+        reads
+    }
+
+    /// Erases a block, named by its first page, whose erase was cut off.
+    fn erase_again(&mut self, ppn: Ppn, free_at: &mut [SimTime]) {
+        let Halves { controller, backends } = self;
+        let geometry = &controller.flash.geometry;
+        let plane = geometry.plane_of(ppn);
+        let unit = controller.dies.unit_of_page(geometry, ppn);
+        let start = controller.dies[unit].stall.over_at(free_at[unit.0 as usize]);
+        let erase = controller.flash.timing.cost_of(geometry, OpKind::Erase, Target::page(ppn)).busy();
+        let end = start + if backends.immediate.active { Span::ZERO } else { erase };
+        free_at[unit.0 as usize] = end;
+        controller.dies.plan_unit(unit, start, end);
+        backends.ftl.blocks.wear_out(plane, geometry.block_of(ppn));
+        let (ftl, cached) = (backends.ftl.ftl_of(plane), geometry.is_slc(ppn));
+        backends.ftl.backends[ftl].erases += u64::from(!cached);
+        controller.accounts.counters_mut().slc.erases += u64::from(cached);
+        controller.accounts.tell_hold(Resource::Unit(unit), start, end, OpKind::Erase, Cause::Metadata);
+        self.count_recovery(start, end, ppn, OpKind::Erase);
     }
 
     pub(in crate::drive) fn cut_power(&mut self, now: SimTime) -> Recovery {

@@ -1,14 +1,12 @@
 //! What the controller asks of the backends, and tells them.
 
-use super::{Controller, Next, ProgramMode, Taker};
+use super::{Controller, DriveOp, Next, ProgramMode, Taker};
 use crate::drive::LoggedOperation;
 use crate::engine::Cause;
 use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::GcRun;
 use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
-
-use super::DriveOp;
 
 /// What never changes of the backends of a drive.
 #[derive(Clone, Copy, Debug)]

@@ -137,7 +137,7 @@ impl ProgramMode for Full {
     const PLAIN: bool = false;
 }
 
-/// The mode of programs ([`ProgramMode`]), determined once (`DriveBackends::simplify`).
+/// The mode of programs ([`ProgramMode`]), determined once (`Halves::simplify`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Programs {
     /// [`PlainMode`].
