@@ -36,7 +36,6 @@ pub(super) use errors::{BitErrors, ReadAttempts, Verdict};
 pub(super) use owner::{OwnerRules, PageOwner};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
 pub(super) use queue::{DriveOp, UNASKED};
-
 pub(super) use read::Commands;
 pub(super) use rounds::BATCH;
 pub(super) use sources::{Next, Taker};
