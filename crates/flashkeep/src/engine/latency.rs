@@ -148,7 +148,9 @@ impl Latencies {
     ) {
         let Some(this) = self.of(done.token.owner) else { return };
         if running.is_none() {
-            if done.acknowledged < this.acknowledged || done.part == CompletionPart::Durable {
+            let takes_no_time = done.acknowledged == this.begun;
+            if done.acknowledged < this.acknowledged || takes_no_time || done.part == CompletionPart::Durable
+            {
                 return;
             }
             let later = done.acknowledged > this.acknowledged;
@@ -162,7 +164,10 @@ impl Latencies {
                 return;
             }
         }
-        this.note_other_done(backends, done, running);
+        // The time of background work is not broken down.
+        if running.is_none_or(|running| running.background().is_none()) {
+            this.note_other_done(backends, done, running);
+        }
     }
 
     /// A read has failed; an alternative begins now, whenever the read would have ended.
@@ -223,7 +228,7 @@ impl Latencies {
         until.fit(now.since(this.begun), Part::Die);
         this.submit((now, until));
         if now > this.acknowledged {
-            this.acknowledge((now, until));
+            this.acknowledge(now, &until);
         }
     }
 
@@ -279,24 +284,27 @@ impl CounterLatency {
         others.submitted.push(until);
     }
 
-    /// The last acknowledgement so far.
-    fn last(&self) -> Until {
-        let parts = match &self.others {
+    /// Where the time went until the last acknowledgement so far.
+    fn last(&self) -> Breakdown {
+        match &self.others {
             Some(others) if !self.in_flash => others.parts,
             _ => self.flash.breakdown(),
-        };
-        (self.acknowledged, parts)
+        }
     }
 
-    fn acknowledge(&mut self, (at, parts): Until) {
+    fn acknowledge(&mut self, at: SimTime, parts: &Breakdown) {
         (self.acknowledged, self.in_flash) = (at, false);
-        self.others().parts = parts;
+        self.others().parts = *parts;
     }
 
     /// The same of a completion that may not be the last one.
-    fn note_acknowledged(&mut self, until: Until) {
-        if until.0 > self.acknowledged || until.0 == self.acknowledged && until > self.last() {
-            self.acknowledge(until);
+    fn note_acknowledged(&mut self, at: SimTime, parts: &Breakdown) {
+        let exceeds_last = || match &self.others {
+            Some(others) if !self.in_flash => *parts > others.parts,
+            _ => *parts > self.flash.breakdown(),
+        };
+        if at > self.acknowledged || at == self.acknowledged && exceeds_last() {
+            self.acknowledge(at, parts);
         }
     }
 
@@ -332,7 +340,7 @@ impl CounterLatency {
     fn at(&self, at: SimTime) -> Breakdown {
         let submitted = self.before(at);
         let later = submitted.0 > self.acknowledged;
-        let (when, mut until) = if later { submitted } else { self.last() };
+        let (when, mut until) = if later { submitted } else { (self.acknowledged, self.last()) };
         debug_assert!(when <= at, "nothing is acknowledged after the last acknowledgement");
         if when < at {
             until.add(Part::Die, at.since(when));
@@ -427,31 +435,39 @@ impl CounterLatency {
     ) {
         let parts = parts_of(backends, done);
         if let Some(running) = running {
-            return self.note_step(running, done, parts.as_deref());
+            return self.note_step(running, done, parts);
         }
         let until = self.until(done.acknowledged, parts.as_deref(), Part::Cache);
-        self.note_acknowledged((done.acknowledged, until));
+        self.note_acknowledged(done.acknowledged, &until);
     }
 
     /// The same for a step of a plan. Steps that are not work for the host count as what they are.
-    fn note_step(&mut self, running: &RunningPlan, done: &Done<impl Contents>, parts: Option<&Breakdown>) {
+    fn note_step(
+        &mut self,
+        running: &RunningPlan,
+        done: &Done<impl Contents>,
+        parts: Option<Cow<'_, Breakdown>>,
+    ) {
         // Caches that are emptied for a plan write pages that belong to none of its steps.
         let at = if running.steps.is_empty() { 0 } else { running.step_of(done.token.slot) };
         let step = running.steps.get(at);
         let whole = step.and_then(|step| Part::of_other(step.command.cause));
-        let parts = parts.map(|parts| whole.map_or(*parts, |part| parts.as_part(part)));
-        let parts = parts.as_ref();
+        let parts = match (parts, whole) {
+            (Some(parts), Some(part)) => Some(Cow::Owned(parts.as_part(part))),
+            (parts, _) => parts,
+        };
+        let parts = parts.as_deref();
         let end = if done.part == CompletionPart::Durable { done.durable } else { done.acknowledged };
         let until = match parts {
             None if done.part == CompletionPart::Durable => {
-                let mut until = self.last().1;
+                let mut until = self.last();
                 until.fit(end.since(self.begun), whole.unwrap_or(Part::Array));
                 until
             }
             _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
         };
         if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
-            self.note_acknowledged((end, until));
+            self.note_acknowledged(end, &until);
             if running.tell == Tell::First && step.is_some() {
                 self.note_first(running, at, done, (end, until));
             }
@@ -459,12 +475,14 @@ impl CounterLatency {
         if done.part == CompletionPart::Acknowledged || done.durable < self.others().durable.0 {
             return;
         }
-        let mut durable = (done.durable, until);
         let disk = parts.is_some_and(|parts| parts.get(Part::Disk) > Span::ZERO);
         let rest = whole.unwrap_or(if disk { Part::Disk } else { Part::Array });
-        durable.1.add(rest, done.durable.since(end));
+        let mut until = until;
+        until.add(rest, done.durable.since(end));
         let last = &mut self.others().durable;
-        *last = durable.max(*last);
+        if done.durable > last.0 || until > last.1 {
+            *last = (done.durable, until);
+        }
     }
 
     fn note_first(&mut self, running: &RunningPlan, at: usize, done: &Done<impl Contents>, until: Until) {

@@ -185,7 +185,7 @@ impl Maps {
     }
 
     /// Sets a page's entry; returns the old one.
-    #[inline]
+    #[inline(always)]
     pub fn replace(&mut self, backend: usize, lpn: u32, entry: MapEntry) -> MapEntry {
         let at = self.index(backend, lpn);
         let old = match std::mem::replace(self.entries.reach(at), entry.to_raw()) {

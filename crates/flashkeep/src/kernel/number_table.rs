@@ -72,13 +72,15 @@ impl NumberTable {
     }
 
     /// The number at a place, to be set.
-    #[inline]
+    #[inline(always)]
     pub fn reach(&mut self, at: usize) -> &mut u32 {
+        if self.groups.is_empty() { &mut self.entries[at] } else { self.reach_in_chunk(at) }
+    }
+
+    #[inline(never)]
+    fn reach_in_chunk(&mut self, at: usize) -> &mut u32 {
         let place = self.place(at);
-        if place < CHUNK && !self.groups.is_empty() {
-            return self.create(at);
-        }
-        &mut self.entries[place]
+        if place < CHUNK { self.create(at) } else { &mut self.entries[place] }
     }
 
     #[cold]
