@@ -743,6 +743,32 @@ def test_a_rebuild_without_time_that_loses_as_much_as_it_restores_ends(case: Cas
     assert any("a rebuild was given up" in warning for warning in summary["warnings"])
 
 
+def test_a_read_that_comes_while_others_continue_waits_behind_writes_that_came_before_it(case: Case) -> None:
+    # A page of the inner array was lost, and its newest version, which the log read instead, was still waiting for the
+    # stripe of an earlier write. The read passed it, together with reads that had waited longer, and returned zeros.
+    (case.folder / "disk.toml").write_text("disk.capacity_gb = 0.01\n")
+    member = 'members = ["7 * ./disk.toml"]\nredundancy.scheme = "lrc"\n'
+    array = 'members = ["4 * ./member.toml"]\nredundancy.scheme = "lifespan"\nredundancy.extent_kib = 8\n'
+    rows = [
+        "4400000,0,W,0,65536",
+        "8400000,0,W,49152,16384",
+        "8400001,0,W,48128,4096",
+        "8401001,0,W,50176,512",
+        "8601001,0,W,0,65536",
+        "10801001,0,W,0,2048",
+        "15003002,0,W,50176,4096",
+        "15203003,0,R,0,65536",
+        "15404003,0,W,0,65536",
+        "15434004,0,W,0,65536",
+    ]
+    replaced = {1: "0req,replace_after=10us", 2: "3req,replace_after=0s", 3: "1req,replace_after=1ms"}
+    faults = replaced | {6: "0req,replace_after=20ms", 4: "2req"}
+    options = [word for disk, when in faults.items() for word in ("--fail", f"member:0/member:{disk}@{when}")]
+    summary = case(array, rows, *options, member=member)
+    assert summary["integrity"]["reconstructed_reads"] > 0
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
 def test_a_rebuild_that_begins_before_time_0_ends_there(case: Case) -> None:
     # Pages that existed could not be read, and their rebuild, which takes time, was still under way when time began.
     table = Path(__file__).parents[1] / "api" / "rber" / "high.csv"

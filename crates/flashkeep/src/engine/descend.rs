@@ -306,11 +306,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         let waiter =
             || LockWaiter::Command(piece.alone(), token, waited.copied().unwrap_or(Waited::new(now)));
+        let has_waited = waited.is_some();
         if let Some((key, mode)) = wanted
-            && !(mode == LockMode::Pass
-                && self.nodes.may_read_early(node)
-                && self.work.locks.lets_pass(node, key, piece))
-            && self.work.locks.queue(node, key, mode, waiter)
+            && ((!has_waited && self.work.locks.queue_behind_resumed(node, key, waiter))
+                || !(mode == LockMode::Pass
+                    && self.nodes.may_read_early(node)
+                    && self.work.locks.lets_pass(node, key, piece, has_waited))
+                    && self.work.locks.queue(node, key, mode, waiter))
         {
             self.work.account(token, u32::from(piece.count));
             return true;
@@ -408,7 +410,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             *self.ports.merging_at(PortId::of_key(key)) -= 1;
         }
         let Some(waiting) = self.work.locks.release(node, key) else { return };
-        self.work.locks.resume(node, waiting);
+        self.work.locks.resume(node, key, true, waiting);
         self.plan_resumed(backends, now, node, key);
     }
 
@@ -422,7 +424,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         key: Key,
     ) {
         if let Some(reads) = self.work.locks.let_reads_pass(node, key) {
-            self.work.locks.resume(node, reads);
+            self.work.locks.resume(node, key, false, reads);
             self.plan_resumed(backends, now, node, key);
             self.work.locks.end_passing(node, key);
         }

@@ -56,6 +56,16 @@ struct Stripe {
     next: Id<Stripe>,
 }
 
+/// Waiters of a stripe that continue.
+#[derive(Clone, Debug)]
+struct Resumed {
+    node: NodeId,
+    key: Key,
+    /// Whether they are all that waited: later commands come after them.
+    all: bool,
+    waiting: VecDeque<LockWaiter>,
+}
+
 /// The stripes that are held, and their waiters, in hash chains. There are as many entries as stripes were ever held at
 /// once.
 #[derive(Clone, Debug)]
@@ -65,9 +75,9 @@ pub(super) struct Locks {
     waiters: usize,
     /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
-    /// The waiters of stripes that were released, with their nodes, while they are planned one after the other. A plan
-    /// may release another stripe meanwhile: its waiters are the last.
-    resumed: Vec<(NodeId, VecDeque<LockWaiter>)>,
+    /// The waiters of stripes that were released, while they are planned one after the other. A plan may release another
+    /// stripe meanwhile: its waiters are the last.
+    resumed: Vec<Resumed>,
     spare: Vec<VecDeque<LockWaiter>>,
 }
 
@@ -99,13 +109,14 @@ impl Locks {
         }
     }
 
-    /// Whether a read need not wait for the plan that holds the stripe, nor for others that wait.
-    pub(super) fn lets_pass(&self, node: NodeId, key: Key, read: &Command) -> bool {
+    /// Whether a read need not wait for the plan that holds the stripe, nor for others that wait. A read that has waited
+    /// (`has_waited`) may be one of those that pass now.
+    pub(super) fn lets_pass(&self, node: NodeId, key: Key, read: &Command, has_waited: bool) -> bool {
         let id = self.find(node, key);
         id.is_some() && {
             let Stripe { sharers, unwritten, waiting, passing, .. } = &self.stripes[id];
             let apart = read.end() <= unwritten.start || unwritten.end <= read.start.0;
-            let first = waiting.is_empty() || *passing;
+            let first = waiting.is_empty() || *passing && has_waited;
             *sharers == 0 && first && (apart || unwritten.is_empty())
         }
     }
@@ -157,9 +168,27 @@ impl Locks {
         true
     }
 
+    /// Queues a command that has just come behind those that have waited for its stripe, while these are planned; false if
+    /// there are none.
+    #[inline]
+    pub(super) fn queue_behind_resumed(
+        &mut self,
+        node: NodeId,
+        key: Key,
+        what: impl FnOnce() -> LockWaiter,
+    ) -> bool {
+        let is_older = |older: &&mut Resumed| {
+            (older.node, older.key) == (node, key) && older.all && !older.waiting.is_empty()
+        };
+        let Some(older) = self.resumed.iter_mut().find(is_older) else { return false };
+        older.waiting.push_back(what());
+        self.waiters += 1;
+        true
+    }
+
     /// The waiting commands of a node, by stripe and in order.
     pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
-        let resumed = self.resumed.iter().map(|(of, waiting)| (*of, waiting));
+        let resumed = self.resumed.iter().map(|resumed| (resumed.node, &resumed.waiting));
         let held = (self.waiters > 0).then(|| self.stripes.places());
         let held = held.into_iter().flatten().map(|stripe| (stripe.node, &stripe.waiting));
         let lists = resumed.chain(held);
@@ -219,18 +248,18 @@ impl Locks {
         waiting
     }
 
-    /// The waiters of a stripe that was released are planned one after the other.
-    pub(super) fn resume(&mut self, node: NodeId, waiting: VecDeque<LockWaiter>) {
-        self.resumed.push((node, waiting));
+    /// Waiters of a stripe, or `all` of them, are planned one after the other.
+    pub(super) fn resume(&mut self, node: NodeId, key: Key, all: bool, waiting: VecDeque<LockWaiter>) {
+        self.resumed.push(Resumed { node, key, all, waiting });
     }
 
     /// The next of them; none after the last.
     pub(super) fn next_resumed(&mut self) -> Option<LockWaiter> {
-        let next = self.resumed.last_mut()?.1.pop_front();
+        let next = self.resumed.last_mut()?.waiting.pop_front();
         if next.is_some() {
             self.waiters -= 1;
         } else {
-            self.spare.extend(self.resumed.pop().map(|(_, emptied)| emptied));
+            self.spare.extend(self.resumed.pop().map(|resumed| resumed.waiting));
         }
         next
     }
