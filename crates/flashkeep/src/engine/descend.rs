@@ -308,7 +308,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             || LockWaiter::Command(piece.alone(), token, waited.copied().unwrap_or(Waited::new(now)));
         let has_waited = waited.is_some();
         if let Some((key, mode)) = wanted
-            && ((!has_waited && self.work.locks.queue_behind_resumed(node, key, waiter))
+            && ((!has_waited && self.work.locks.queue_after_resumed(node, key, waiter))
                 || !(mode == LockMode::Pass
                     && self.nodes.may_read_early(node)
                     && self.work.locks.lets_pass(node, key, piece, has_waited))

@@ -168,10 +168,10 @@ impl Locks {
         true
     }
 
-    /// Queues a command that has just come behind those that have waited for its stripe, while these are planned; false if
+    /// Queues a command that has just come after those that have waited for its stripe, while these are planned; false if
     /// there are none.
     #[inline]
-    pub(super) fn queue_behind_resumed(
+    pub(super) fn queue_after_resumed(
         &mut self,
         node: NodeId,
         key: Key,
