@@ -421,7 +421,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
-        self.device.engine.tree_mut().exposure_mut().set_rescued(0);
     }
 
     /// Creates what the workload reads before time 0.

@@ -664,6 +664,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         logs.into_iter().for_each(|log| self.device.body.log(log));
         // Pages that were created before time 0 may have needed GC.
         self.device.body.begin_wear();
+        self.device.engine.tree_mut().exposure_mut().set_rescued(0);
         if loses_power {
             let Device { engine, pages, .. } = &self.device;
             let existing = engine.ports().host().pages().existing();
