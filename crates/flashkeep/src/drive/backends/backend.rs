@@ -219,11 +219,6 @@ impl<C: Contents> Translation<C> {
         self.remaps
     }
 
-    /// Whether pages of a class have open blocks of their own.
-    pub(in crate::drive) fn has_several_streams(&self) -> bool {
-        self.streams.are_several()
-    }
-
     /// The die queue of a plane.
     #[inline(always)]
     pub(in crate::drive) fn die_queue_of(&self, plane: PlaneId) -> usize {
@@ -244,11 +239,6 @@ impl<C: Contents> Translation<C> {
     /// A backend of flash; none if it is an NVRAM.
     pub(in crate::drive) fn get(&self, backend: usize) -> Option<&Ftl> {
         self.backends.get(backend)
-    }
-
-    #[inline(always)]
-    pub(in crate::drive) fn die_queue(&self, die_queue: usize) -> &DieQueue {
-        &self.die_queues[die_queue]
     }
 
     /// Blocks and planes.

@@ -48,7 +48,7 @@ impl Gc {
     }
 
     /// The pages of the flash page whose first one is this and of which GC reads this many: they came into hand last.
-    pub(in crate::drive) fn pages_read(&self, plane: PlaneId, first: Ppn, pages: u16) -> Vec<Ppn> {
+    fn pages_read(&self, plane: PlaneId, first: Ppn, pages: u16) -> Vec<Ppn> {
         let hand = &self.hands[plane.0 as usize];
         let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
         std::iter::once(first).chain(along).collect()
@@ -224,10 +224,7 @@ impl Gc {
         if controller.accounts.only_counts() {
             return None;
         }
-        let hand = &self.hands[plane.0 as usize];
-        let along = &hand[hand.len() + 1 - usize::from(pages)..];
-        let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
-        Some(CollectionRead { start, cause, ppns, sectors })
+        Some(CollectionRead { start, cause, ppns: self.pages_read(plane, first, pages), sectors })
     }
 }
 

@@ -69,11 +69,11 @@ impl<C: Contents> DriveBackends<C> {
         pages: &mut Vec<PageWrite>,
         controller: &mut Controller<C>,
     ) {
-        let head = controller.queues.first_write(self.ftl.die_queue(die_queue).write_queue);
+        let head = controller.queues.first_write(self.ftl.die_queues[die_queue].write_queue);
         pages.push(controller.queues.page_of_write(head, controller.queues[head].placed, plane));
         let alone = controller.flash.commands.multi_plane == MultiPlane::Off
             || self.health.damaged
-            || (self.ftl.has_several_streams() && stream != SLC_STREAM);
+            || (self.ftl.streams.are_several() && stream != SLC_STREAM);
         if alone && !self.packing.active {
             return;
         }
@@ -82,7 +82,7 @@ impl<C: Contents> DriveBackends<C> {
         let mut free: SmallVec<[PlaneId; 32]> = (1..places).map(|_| plane).collect();
         let number = self.ftl.blocks.next_number(stream, plane);
         if !alone {
-            let siblings = self.ftl.die_queue(die_queue).planes.iter().copied();
+            let siblings = self.ftl.die_queues[die_queue].planes.iter().copied();
             let joining =
                 siblings.filter(|&other| self.ftl.can_join(stream, plane, number, other, controller));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
@@ -120,13 +120,13 @@ impl<C: Contents> DriveBackends<C> {
     /// How many of the pages that wait, `most` at the most, one command takes: other channels that could program some of
     /// them now get as many. Word lines are filled instead.
     fn fair_share(&self, now: SimTime, die_queue: usize, most: usize, controller: &Controller<C>) -> usize {
-        let &DieQueue { ftl, write_queue, unit, .. } = self.ftl.die_queue(die_queue);
+        let DieQueue { ftl, write_queue, unit, .. } = self.ftl.die_queues[die_queue];
         let channels = self.ftl.channels_offered(usize::from(ftl)) as usize;
         if most == 1 || channels == 1 || self.packing.active || controller.flash.bus == BusUse::Rounds {
             return most;
         }
         let own = controller.dies[unit].channel as usize;
-        let first = self.ftl[usize::from(ftl)].domain.first.channel as usize;
+        let first = self.ftl.backends[usize::from(ftl)].domain.first.channel as usize;
         let others = (first..first + channels).filter(|&channel| channel != own);
         let sharers =
             1 + others.filter(|&channel| self.could_take(now, channel, write_queue, controller)).count();
@@ -151,7 +151,7 @@ impl<C: Contents> DriveBackends<C> {
         die_queues.iter().any(|&(die_queue, bit)| {
             let die_queue = die_queue as usize;
             idle >> bit & 1 == 1
-                && self.ftl.die_queue(die_queue).write_queue == write_queue
+                && self.ftl.die_queues[die_queue].write_queue == write_queue
                 && self.plane_for::<Full>(die_queue, controller).is_some()
         })
     }
@@ -168,7 +168,7 @@ impl<C: Contents> DriveBackends<C> {
         if page.n + 1 < state.command.count {
             return;
         }
-        controller.queues.remove(self.ftl.die_queue(die_queue).write_queue, page.op);
+        controller.queues.remove(self.ftl.die_queues[die_queue].write_queue, page.op);
         self.all_placed(page.op, controller);
     }
 

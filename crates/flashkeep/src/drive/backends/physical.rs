@@ -361,9 +361,8 @@ impl<C: Contents> DriveBackends<C> {
         die_queue: usize,
         controller: &mut Controller<C>,
     ) -> UnitId {
-        let (unit, write_queue) =
-            (self.ftl.die_queue(die_queue).unit, self.ftl.die_queue(die_queue).write_queue as usize);
-        let op = controller.queues.pop(write_queue as u32);
+        let DieQueue { unit, write_queue, .. } = self.ftl.die_queues[die_queue];
+        let op = controller.queues.pop(write_queue);
         let DriveOp { ppn, command, ftl, .. } = controller.queues[op];
         let page =
             PageWrite::moved(ftl, command.cause, controller.flash.geometry.plane_of(ppn), Target::page(ppn));
@@ -380,8 +379,8 @@ impl<C: Contents> DriveBackends<C> {
         if !controller.queues.has_writes(write_queue) {
             return;
         }
-        let block = controller.flash.geometry.block_index_of(ppn);
-        let geometry = controller.flash.geometry.clone();
+        let geometry = &self.flash.geometry;
+        let block = geometry.block_index_of(ppn);
         let in_block = |op: &DriveOp| geometry.block_index_of(op.ppn) == block;
         let mut until = if all { u64::MAX } else { 0 };
         controller.queues.is_any_in(write_queue, |op| {

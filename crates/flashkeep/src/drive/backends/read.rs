@@ -15,27 +15,9 @@ impl<C: Contents> DriveBackends<C> {
         token: CompletionToken,
         controller: &mut Controller<C>,
     ) {
-        if (self.packing.shares && command.count > 1) || controller.pages_may_join(command) {
-            return self.read_together(now, ftl, command, token, controller);
-        }
-        for n in 0..command.count {
-            let page = command.start.plus(u32::from(n));
-            let one = command.over(page, 1);
-            self.read_page(now, ftl, one, token.plus(u32::from(n)), controller);
-        }
-    }
-
-    /// All pages of a read are queued before any of them begins.
-    #[inline(never)]
-    fn read_together(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        token: CompletionToken,
-        controller: &mut Controller<C>,
-    ) {
-        let begins = self.parts.hold_parts();
+        // Where pages are read together, all of them are queued before any of them begins.
+        let together = (self.packing.shares && command.count > 1) || controller.pages_may_join(command);
+        let begins = together && self.parts.hold_parts();
         for n in 0..u32::from(command.count) {
             self.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n), controller);
         }
